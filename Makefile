@@ -1,0 +1,113 @@
+# make help lists what there is to make.
+#
+# The plain native build lies in build/; every other one (another compiler, a sanitizer) in
+# build/<name>/, so builds never mix. CXXFLAGS and LDFLAGS are left to the user.
+
+CXX      ?= g++
+ifeq ($(origin CXX),default)
+CXX      := g++
+endif
+AR       ?= ar
+CXXFLAGS ?= -O2 -g
+PREFIX   ?= /usr/local
+# Only the tests whose names match, such as T='kernels*'.
+T        ?=
+# What runs a program of another CPU, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu'.
+EMULATOR ?=
+
+TRIPLE  := $(patsubst %-g++,%,$(filter %-g++,$(notdir $(CXX))))
+VARIANT := $(or $(NAME),$(subst $() ,-,$(strip $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX)))) \
+             $(subst $(comma),-,$(SANITIZE)))))
+comma   := ,
+BUILD   := build$(if $(VARIANT),/$(VARIANT))
+ifneq ($(TRIPLE),)
+AR      := $(TRIPLE)-ar
+endif
+MACHINE := $(shell $(CXX) -dumpmachine)
+
+WARN   := -Wall -Wextra -Wshadow -Wpointer-arith
+# A multiply and an add fuse where the source says fma and nowhere else.
+COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP \
+          $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
+TOOLFLAGS  := $(COMMON) -Iinclude
+TESTFLAGS  := $(COMMON) -Iinclude -Isrc -I. -Wno-shadow
+LINK       := -pthread -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+# armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
+NEONFLAGS  := $(if $(filter arm-%,$(MACHINE)),-mfpu=neon-vfpv4)
+
+LIB_SRC  := $(wildcard src/*/*.cpp)
+TOOLS    := $(patsubst tools/%/main.cpp,%,$(wildcard tools/*/main.cpp))
+TOOL_SRC := $(wildcard tools/*/*.cpp)
+TEST_SRC := $(wildcard tests/*.cpp tests/*/*.cpp tests/*/*/*.cpp)
+TEST_SRC := $(filter-out tests/fuzz/% tests/readme/%,$(TEST_SRC))
+obj       = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
+LIB_OBJ  := $(call obj,$(LIB_SRC))
+TEST_OBJ := $(call obj,$(TEST_SRC)) $(call obj,$(filter-out %/main.cpp,$(TOOL_SRC)))
+MODEL    := models/shakespeare.mgpt
+GPT2_DATA := $(if $(wildcard tools/gpt2/bundled_model.S),$(call obj,tools/gpt2/bundled_model.S))
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo '  $(1)  $(patsubst $(BUILD)/%,%,$@)')
+
+all: $(BUILD)/libminigpt.a $(addprefix $(BUILD)/,$(TOOLS))  ## the library and the programs
+
+$(BUILD)/libminigpt.a: $(LIB_OBJ)
+	$(call say,AR ) 
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/gpt2: $(GPT2_DATA)
+.SECONDEXPANSION:
+$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $$(filter $(BUILD)/obj/tools/%/$$(percent),$$(call obj,$$(TOOL_SRC))) \
+                                 $(BUILD)/libminigpt.a
+	$(call say,LD )
+	$(Q)$(CXX) $(CXXFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
+percent := %
+
+$(BUILD)/tests/run: $(TEST_OBJ) $(GPT2_DATA) $(BUILD)/libminigpt.a
+	$(call say,LD )
+	$(Q)mkdir -p $(@D) && $(CXX) $(CXXFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
+
+# Objects are made again when the compiler or a flag changes.
+STAMP := $(BUILD)/obj/flags
+$(shell mkdir -p $(BUILD)/obj; echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)' | cmp -s - $(STAMP) || \
+        echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)' > $(STAMP))
+
+$(BUILD)/obj/src/%.o: src/%.cpp $(STAMP)
+	$(call say,CXX)
+	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(if $(findstring neon,$<),$(NEONFLAGS)) $(CXXFLAGS) -c -o $@ $<
+$(BUILD)/obj/tools/%.o: tools/%.cpp $(STAMP)
+	$(call say,CXX)
+	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ $<
+$(BUILD)/obj/tests/%.o: tests/%.cpp $(STAMP)
+	$(call say,CXX)
+	$(Q)mkdir -p $(@D) && $(CXX) $(TESTFLAGS) $(CXXFLAGS) -c -o $@ $<
+$(BUILD)/obj/tools/%.o: tools/%.S $(MODEL) $(STAMP)
+	$(call say,AS )
+	$(Q)mkdir -p $(@D) && $(CXX) -c -o $@ $<
+
+test: all $(BUILD)/tests/run  ## build and run the tests; T='kernels*' runs some
+	MINIGPT_BUILD=$(BUILD) $(EMULATOR) $(BUILD)/tests/run $(if $(T),-tc='$(T)')
+
+install: all  ## into $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/minigpt
+	install -m 755 $(BUILD)/gpt2 $(DESTDIR)$(PREFIX)/bin/gpt2
+	install -m 755 $(BUILD)/convert $(DESTDIR)$(PREFIX)/bin/minigpt-convert
+	install -m 644 $(BUILD)/libminigpt.a $(DESTDIR)$(PREFIX)/lib
+	install -m 644 include/minigpt/*.h $(DESTDIR)$(PREFIX)/include/minigpt
+
+format:  ## rewrite the sources as .clang-format says
+	clang-format -i $(shell git ls-files '*.cpp' '*.h')
+check-format:  ## fail if format would change anything
+	clang-format --dry-run -Werror $(shell git ls-files '*.cpp' '*.h')
+
+clean:  ## remove build/
+	rm -rf build
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
+
+.PHONY: all test install format check-format clean help
+.SECONDARY:
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,50 @@
+// Which kernels run, and on how many threads.
+#pragma once
+
+#include <cstddef>
+
+#include "minigpt/status.h"
+
+namespace minigpt {
+
+struct KernelTable;  // src/kernels/kernels.h
+class ThreadPool;    // src/base/thread_pool.h
+
+// The kernel table and the thread pool that ops and sessions run on. The choice changes the
+// speed and never a bit of a result. A default-constructed Compute is one thread and the best
+// table of this CPU; it owns nothing and allocates nothing.
+//
+// One Compute may serve many sessions and may be used from many threads; calls that need its
+// pool then take turns. It must outlive whatever uses it.
+class Compute {
+public:
+    Compute();
+    ~Compute();
+    Compute(const Compute&) = delete;
+    Compute& operator=(const Compute&) = delete;
+
+    // n_threads: 0 is one per physical core; at most kMaxThreads.
+    // isa: "scalar", "avx2", "neon", ...; nullptr is the best this CPU runs.
+    //
+    // Errors: bad_argument (an unknown isa, too many threads), not_supported (this CPU lacks the
+    // isa), out_of_memory, io (a thread could not be started). On error the object is unchanged.
+    Status create(size_t n_threads, const char* isa = nullptr);
+
+    size_t n_threads() const;
+    const char* isa() const;  // the name of the table that runs
+
+    const KernelTable& kernels() const { return *kernels_; }
+    ThreadPool* pool() const { return pool_; }  // nullptr: one thread
+
+    static constexpr size_t kMaxThreads = 256;
+
+private:
+    const KernelTable* kernels_;
+    ThreadPool* pool_;
+};
+
+// The names `create` knows on this build, best first, ending in "scalar"; nullptr past the end.
+// `present` (may be nullptr) says whether this CPU runs it.
+const char* isa_name(size_t index, bool* present);
+
+}  // namespace minigpt

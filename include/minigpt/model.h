@@ -1,0 +1,150 @@
+// A GPT-2 model and the sessions that run it: rows in, logits out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "minigpt/compute.h"
+#include "minigpt/status.h"
+#include "minigpt/weights.h"
+
+namespace minigpt {
+
+struct Buffers;       // src/model/session.h
+struct ForwardPass;   // src/model/forward.cpp
+struct ModelWeights;  // src/model/layers.h
+
+// One tensor of an open model, in place.
+struct TensorInfo {
+    TensorSpec spec;
+    ElementType type;
+    const void* data;
+    uint64_t bytes;     // in the file, padding of the last panel included
+    uint64_t checksum;  // hash64 of those bytes, as stored
+};
+
+// A weight file, open and checked. Weights are read in place: opening copies nothing and
+// allocates nothing. Safe to share between threads and sessions, which must not outlive it.
+class Model {
+public:
+    Model() = default;
+    ~Model();
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
+
+    // Maps the file (or reads it, where there is no mapping).
+    //
+    // Errors: io; bad_file with the field, what was found and what was expected. The header, the
+    // directory and their checksum are verified here, the weights by check_weights().
+    Status open(const char* path);
+
+    // Runs from `image`, which must stay and is not changed; 64-byte aligned (bad_argument).
+    Status open(const void* image, size_t bytes);
+
+    // Hashes every tensor and section against its checksum: bad_file with the name of the first
+    // that differs. Runs at read bandwidth on `compute`'s threads.
+    Status check_weights(const Compute& compute) const;
+
+    bool is_open() const { return image_ != nullptr; }
+    const Config& config() const { return config_; }
+    size_t n_tensors() const { return n_tensors_; }
+    TensorInfo tensor(size_t index) const;  // index < n_tensors(), in tensor_spec's order
+    uint64_t file_bytes() const { return bytes_; }
+
+    // The tokenizer's tables, in place; nullptr and 0 if the model has none. See tokenizer.h.
+    const void* tokenizer(size_t* bytes) const;
+
+    // What the file says of its origin; "" where it says nothing.
+    const char* source_format() const { return provenance_[0]; }
+    const char* source_name() const { return provenance_[1]; }
+    const char* converter() const { return provenance_[2]; }
+
+private:
+    friend struct ModelWeights;
+
+    Status parse(const void* image, size_t bytes);
+
+    const unsigned char* image_ = nullptr;
+    size_t bytes_ = 0;
+    bool owned_ = false;  // mapped or read by open(path)
+    Config config_;
+    size_t n_tensors_ = 0;
+    const unsigned char* directory_ = nullptr;
+    const unsigned char* tokenizer_ = nullptr;
+    size_t tokenizer_bytes_ = 0;
+    const char* provenance_[3] = {"", "", ""};
+};
+
+// The cache's element type.
+enum class KvType : uint32_t { f32 = 0 };
+
+struct SessionOptions {
+    size_t n_seq = 1;       // sequences, each with a cache of its own
+    size_t n_ctx = 0;       // positions a sequence can hold; 0 is the model's own n_ctx
+    size_t max_rows = 256;  // rows that are computed together; more are taken in turns
+    KvType kv = KvType::f32;
+    const Compute* compute = nullptr;  // nullptr: one thread, the best table
+    void* memory = nullptr;            // 64-byte aligned, session_bytes() long; nullptr: allocate
+    size_t memory_bytes = 0;
+};
+
+// One token to compute: it continues sequence `seq` at its next position.
+struct Row {
+    int32_t id;
+    uint32_t seq = 0;
+    bool logits = false;  // whether its logits are wanted
+};
+
+// The exact bytes a session of these options needs. Errors: as Session::create.
+Status session_bytes(const Model& model, const SessionOptions& options, size_t* bytes);
+
+// The state of some sequences: a KV cache, and the working memory of a forward pass.
+//
+// Not thread-safe: one call at a time. Allocates in create() only, and not there when memory is
+// handed in.
+class Session {
+public:
+    Session() = default;
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    // Errors: bad_argument, out_of_memory. `model` and `options.compute` must outlive the session.
+    Status create(const Model& model, const SessionOptions& options);
+
+    // Computes rows in order, any mix of sequences: prefill is many rows of one sequence, decode
+    // one row, batched decode a row each of many. How rows are divided into calls, and what else
+    // is in a call, changes no bit of the result.
+    //
+    //   rows    [n_rows]
+    //   logits  [rows that want them, n_vocab]  out; may be nullptr when none does
+    //
+    // Errors: bad_id, bad_argument (seq), context_full: checked before anything is computed, and
+    // nothing is changed by a call that fails.
+    Status forward(const Row* rows, size_t n_rows, float* logits);
+
+    // The tokens of sequence `seq` so far.
+    size_t n_past(size_t seq = 0) const;
+
+    // Forgets all but the first n_past tokens of a sequence. Errors: bad_argument.
+    Status rewind(size_t n_past, size_t seq = 0);
+
+    const Model& model() const { return *model_; }
+    size_t n_seq() const { return n_seq_; }
+    size_t n_ctx() const { return n_ctx_; }
+
+private:
+    friend struct ForwardPass;
+
+    const Model* model_ = nullptr;
+    const Compute* compute_ = nullptr;
+    Compute own_compute_;
+    unsigned char* memory_ = nullptr;
+    bool owned_ = false;
+    size_t n_seq_ = 0;
+    size_t n_ctx_ = 0;
+    size_t max_rows_ = 0;
+    Buffers* buffers_ = nullptr;  // inside memory_
+};
+
+}  // namespace minigpt

@@ -1,0 +1,37 @@
+// Files: read whole by mapping, written beside the target and renamed into place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "minigpt/status.h"
+
+namespace minigpt {
+
+// The whole of a regular file in memory, read-only and page-aligned: mapped, or read where
+// mapping is refused. Errors: io, bad_file (empty), not_supported (larger than the address space).
+Status map_file(const char* path, const unsigned char** data, size_t* n_bytes);
+void unmap_file(const unsigned char* data, size_t n_bytes);
+
+// A file that appears complete or not at all. Until commit() the old file, if any, is untouched;
+// a killed process leaves nothing where the file system has nameless files (O_TMPFILE).
+class OutputFile {
+public:
+    OutputFile() = default;
+    ~OutputFile();
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+
+    // Reserves n_bytes (a full disk is found here), zero-filled. The path is copied.
+    Status create(const char* path, uint64_t n_bytes);
+    Status write(uint64_t offset, const void* data, size_t n_bytes);
+    Status commit();
+
+private:
+    int fd_ = -1;
+    char* path_ = nullptr;       // the target, its symbolic links resolved
+    char* temporary_ = nullptr;  // its name until then; unused while the file is nameless
+    bool named_ = false;
+};
+
+}  // namespace minigpt

@@ -1,0 +1,284 @@
+// Model: opening a weight file and believing nothing in it.
+#include <cstring>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "minigpt/model.h"
+#include "model/format.h"
+
+namespace minigpt {
+namespace {
+
+using Ull = unsigned long long;  // what %llu takes
+
+Status wrong(const char* field, uint64_t found, uint64_t expected) {
+    return Status::error(Code::bad_file, "%s is %llu; expected %llu", field, Ull{found},
+                         Ull{expected});
+}
+
+template <typename T>
+T load(const unsigned char* p) {
+    T value;
+    memcpy(&value, p, sizeof value);
+    return value;
+}
+
+// hash64 of the header with its own field as zeros.
+uint64_t header_hash(const unsigned char* image, size_t header_bytes) {
+    constexpr size_t at = offsetof(FileHeader, header_hash);
+    const unsigned char zeros[8] = {};
+    Hash64 hash;
+    hash.update(image, at);
+    hash.update(zeros, sizeof zeros);
+    hash.update(image + at + 8, header_bytes - at - 8);
+    return hash.finish();
+}
+
+Status check_header(const FileHeader& h, const unsigned char* image, size_t bytes) {
+    if (memcmp(h.magic, kMagic, sizeof kMagic) != 0) {
+        return Status::error(Code::bad_file, "not a .mgpt file: its first 8 bytes are others");
+    }
+    if (h.version != kFormatVersion) {
+        return Status::error(Code::not_supported, "format version %lu; this library reads %lu",
+                             static_cast<unsigned long>(h.version),
+                             static_cast<unsigned long>(kFormatVersion));
+    }
+    if (h.file_bytes != bytes)
+        return wrong("the file's length", bytes, h.file_bytes);
+    if (h.header_bytes < sizeof h || h.header_bytes > bytes || h.header_bytes % kAlign != 0) {
+        return Status::error(Code::bad_file, "header_bytes is %lu; expected 128 to %llu, by 64",
+                             static_cast<unsigned long>(h.header_bytes), Ull{bytes});
+    }
+    uint64_t hash = header_hash(image, h.header_bytes);
+    if (hash != h.header_hash) {
+        return Status::error(Code::bad_file,
+                             "the header is damaged: its checksum is %016llx; expected %016llx",
+                             Ull{hash}, Ull{h.header_hash});
+    }
+    uint64_t expected =
+        align_up(sizeof(FileHeader) + static_cast<uint64_t>(h.n_sections) * sizeof(FileSection) +
+                 static_cast<uint64_t>(h.n_tensors) * sizeof(FileTensor));
+    if (h.header_bytes != expected)
+        return wrong("header_bytes", h.header_bytes, expected);
+    if ((h.flags & ~static_cast<uint32_t>(kFlagsAll)) != 0) {
+        return wrong("flags", h.flags, h.flags & kFlagsAll);
+    }
+    return Status();
+}
+
+const char* section_name(uint32_t kind) {
+    switch (static_cast<Section>(kind)) {
+        case Section::provenance:
+            return "the provenance";
+        case Section::tokenizer:
+            return "the tokenizer";
+        case Section::self_test:
+            return "the self-test";
+    }
+    return "a section of a later version";
+}
+
+Config config_of(const FileHeader& h) {
+    Config c;
+    c.n_vocab = h.n_vocab;
+    c.n_rows = h.n_rows;
+    c.n_ctx = h.n_ctx;
+    c.n_embd = h.n_embd;
+    c.n_head = h.n_head;
+    c.n_layer = h.n_layer;
+    c.n_ff = h.n_ff;
+    c.layer_norm_epsilon = h.layer_norm_epsilon;
+    c.activation = static_cast<Activation>(h.activation);
+    c.biases = h.biases;
+    c.tied = (h.flags & kFlagTied) != 0;
+    c.scale_attn_weights = (h.flags & kFlagScaleAttn) != 0;
+    c.scale_attn_by_inverse_layer_idx = (h.flags & kFlagScaleByLayer) != 0;
+    return c;
+}
+
+// Everything lies in the order of the header, aligned, without gaps or overlaps: `at` is where
+// the next part has to begin, and moves past it.
+Status take(const char* name, uint64_t offset, uint64_t bytes, uint64_t file_bytes, uint64_t* at) {
+    if (offset != *at) {
+        return Status::error(Code::bad_file, "%s: begins at byte %llu; expected %llu", name,
+                             Ull{offset}, Ull{*at});
+    }
+    if (offset > file_bytes || bytes > file_bytes - offset) {
+        return Status::error(Code::bad_file, "%s: %llu bytes from %llu on; the file has %llu", name,
+                             Ull{bytes}, Ull{offset}, Ull{file_bytes});
+    }
+    *at = align_up(offset + bytes);
+    return Status();
+}
+
+Status check_tensor(const FileTensor& t, const TensorSpec& spec) {
+    if (memchr(t.name, '\0', sizeof t.name) == nullptr || strcmp(t.name, spec.name) != 0) {
+        return Status::error(Code::bad_file, "tensor %.*s stands where %s is expected",
+                             static_cast<int>(sizeof t.name), t.name, spec.name);
+    }
+    if (t.shape[0] != spec.shape[0] || t.shape[1] != spec.shape[1]) {
+        return Status::error(Code::bad_file, "%s: shape is [%llu, %llu]; expected [%llu, %llu]",
+                             spec.name, Ull{t.shape[0]}, Ull{t.shape[1]}, Ull{spec.shape[0]},
+                             Ull{spec.shape[1]});
+    }
+    if (t.layout != static_cast<uint32_t>(spec.layout)) {
+        return Status::error(Code::bad_file, "%s: layout is %lu; expected %lu", spec.name,
+                             static_cast<unsigned long>(t.layout),
+                             static_cast<unsigned long>(spec.layout));
+    }
+    ElementType type = static_cast<ElementType>(t.type);
+    if (t.type > static_cast<uint32_t>(ElementType::q4)) {
+        return Status::error(Code::bad_file, "%s: unknown element type %lu", spec.name,
+                             static_cast<unsigned long>(t.type));
+    }
+    if (bytes_of(type) == 0) {
+        return Status::error(Code::not_supported, "%s: element type %s is not supported yet",
+                             spec.name, name_of(type));
+    }
+    if (spec.layout == Layout::vector && type != ElementType::f32) {
+        return Status::error(Code::bad_file, "%s: element type is %s; expected f32", spec.name,
+                             name_of(type));
+    }
+    uint64_t expected = stored_bytes(spec, type);
+    if (t.bytes != expected) {
+        return Status::error(Code::bad_file, "%s: %llu bytes; expected %llu", spec.name,
+                             Ull{t.bytes}, Ull{expected});
+    }
+    return Status();
+}
+
+// Three texts, each ended by a zero byte.
+Status read_provenance(const unsigned char* p, size_t bytes, const char* texts[3]) {
+    for (int i = 0; i < 3; i++) {
+        const void* end = memchr(p, '\0', bytes);
+        if (end == nullptr) {
+            return Status::error(Code::bad_file, "provenance: %d texts; expected 3", i);
+        }
+        texts[i] = reinterpret_cast<const char*>(p);
+        size_t length = static_cast<size_t>(static_cast<const unsigned char*>(end) - p) + 1;
+        p += length;
+        bytes -= length;
+    }
+    return Status();
+}
+
+}  // namespace
+
+Model::~Model() {
+    if (owned_)
+        unmap_file(image_, bytes_);
+}
+
+Status Model::open(const char* path) {
+    if (is_open())
+        return Status::error(Code::bad_argument, "the model is open already");
+    const unsigned char* image;
+    size_t bytes;
+    MINIGPT_TRY(map_file(path, &image, &bytes));
+    Status status = parse(image, bytes);
+    if (!status.ok()) {
+        unmap_file(image, bytes);
+        return status;
+    }
+    owned_ = true;
+    return Status();
+}
+
+Status Model::open(const void* image, size_t bytes) {
+    if (is_open())
+        return Status::error(Code::bad_argument, "the model is open already");
+    if (reinterpret_cast<uintptr_t>(image) % kAlign != 0) {
+        return Status::error(Code::bad_argument, "the image is at %p; expected a multiple of 64",
+                             image);
+    }
+    return parse(image, bytes);
+}
+
+Status Model::parse(const void* data, size_t bytes) {
+    const unsigned char* image = static_cast<const unsigned char*>(data);
+    if (image == nullptr || bytes < sizeof(FileHeader)) {
+        return Status::error(Code::bad_file, "%zu bytes are no .mgpt file; its header alone is %zu",
+                             bytes, sizeof(FileHeader));
+    }
+    FileHeader h = load<FileHeader>(image);
+    MINIGPT_TRY(check_header(h, image, bytes));
+    Config config = config_of(h);
+    if (Status status = check(config); !status.ok()) {
+        return Status::error(Code::bad_file, "%s", status.message());
+    }
+    if (h.n_tensors != tensor_count(config)) {
+        return wrong("n_tensors", h.n_tensors, tensor_count(config));
+    }
+
+    const unsigned char* sections = image + sizeof h;
+    const unsigned char* directory = sections + h.n_sections * sizeof(FileSection);
+    const unsigned char* tokenizer = nullptr;
+    size_t tokenizer_bytes = 0;
+    const char* provenance[3] = {"", "", ""};
+    uint64_t at = h.header_bytes;
+    for (uint32_t i = 0; i < h.n_sections; i++) {
+        FileSection s = load<FileSection>(sections + i * sizeof s);
+        MINIGPT_TRY(take(section_name(s.kind), s.offset, s.bytes, h.file_bytes, &at));
+        const unsigned char* data_at = image + s.offset;
+        size_t n = static_cast<size_t>(s.bytes);
+        if (s.kind == static_cast<uint32_t>(Section::provenance)) {
+            MINIGPT_TRY(read_provenance(data_at, n, provenance));
+        } else if (s.kind == static_cast<uint32_t>(Section::tokenizer)) {
+            tokenizer = data_at;
+            tokenizer_bytes = n;
+        }  // others are for later versions of the library
+    }
+    for (size_t i = 0; i < h.n_tensors; i++) {
+        FileTensor t = load<FileTensor>(directory + i * sizeof t);
+        TensorSpec spec = tensor_spec(config, i);
+        MINIGPT_TRY(check_tensor(t, spec));
+        MINIGPT_TRY(take(spec.name, t.offset, t.bytes, h.file_bytes, &at));
+    }
+    if (at != h.file_bytes)
+        return wrong("the end of the last tensor", at, h.file_bytes);
+
+    image_ = image;
+    bytes_ = bytes;
+    config_ = config;
+    n_tensors_ = h.n_tensors;
+    directory_ = directory;
+    tokenizer_ = tokenizer;
+    tokenizer_bytes_ = tokenizer_bytes;
+    memcpy(provenance_, provenance, sizeof provenance_);
+    return Status();
+}
+
+TensorInfo Model::tensor(size_t index) const {
+    FileTensor t = load<FileTensor>(directory_ + index * sizeof(FileTensor));
+    return {tensor_spec(config_, index), static_cast<ElementType>(t.type), image_ + t.offset,
+            t.bytes, t.hash};
+}
+
+const void* Model::tokenizer(size_t* bytes) const {
+    *bytes = tokenizer_bytes_;
+    return tokenizer_;
+}
+
+Status Model::check_weights(const Compute& compute) const {
+    FileHeader h = load<FileHeader>(image_);
+    for (uint32_t i = 0; i < h.n_sections; i++) {
+        FileSection s = load<FileSection>(image_ + sizeof h + i * sizeof s);
+        if (hash64(image_ + s.offset, static_cast<size_t>(s.bytes), compute.pool()) == s.hash) {
+            continue;
+        }
+        return Status::error(Code::bad_file, "%s is damaged: its checksum differs",
+                             section_name(s.kind));
+    }
+    for (size_t i = 0; i < n_tensors_; i++) {
+        TensorInfo t = tensor(i);
+        uint64_t hash = hash64(t.data, static_cast<size_t>(t.bytes), compute.pool());
+        if (hash == t.checksum)
+            continue;
+        return Status::error(Code::bad_file,
+                             "%s is damaged: its checksum is %016llx; expected %016llx",
+                             t.spec.name, Ull{hash}, Ull{t.checksum});
+    }
+    return Status();
+}
+
+}  // namespace minigpt

@@ -1,0 +1,167 @@
+// Session: its memory, and the state of its sequences.
+#include "model/session.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/buffer.h"
+#include "model/format.h"
+#include "ops/attention.h"
+#include "ops/linear.h"
+
+namespace minigpt {
+namespace {
+
+// Lays arrays out one after the other, each on a cache line. Without a base it only counts, in
+// 64 bits, so that a session too large for the machine is an error and not a wrapped size.
+class Layouter {
+public:
+    explicit Layouter(unsigned char* base) : base_(base) {}
+
+    template <typename T>
+    T* place(uint64_t count) {
+        T* p = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
+        // Saturates: sizes come from a checked Config and options, yet may multiply past 2^63.
+        constexpr uint64_t kMax = uint64_t{1} << 62;
+        uint64_t bytes = count > kMax / sizeof(T) ? kMax : align_up(count * sizeof(T));
+        used_ = used_ + bytes > kMax ? kMax : used_ + bytes;
+        return p;
+    }
+    uint64_t used() const { return used_; }
+
+private:
+    unsigned char* base_;
+    uint64_t used_ = 0;
+};
+
+// a * b, saturated.
+uint64_t times(uint64_t a, uint64_t b) {
+    constexpr uint64_t kMax = uint64_t{1} << 62;
+    return b != 0 && a > kMax / b ? kMax : a * b;
+}
+
+constexpr uint64_t kMostRows = 1 << 16;
+
+struct Plan {
+    size_t n_seq, n_ctx, max_rows;
+};
+
+Status plan_session(const Model& model, const SessionOptions& options, Plan* plan) {
+    if (!model.is_open())
+        return Status::error(Code::bad_argument, "the model is not open");
+    const Config& c = model.config();
+    *plan = {options.n_seq, options.n_ctx == 0 ? c.n_ctx : options.n_ctx, options.max_rows};
+    if (plan->n_ctx > c.n_ctx) {
+        return Status::error(Code::bad_argument, "n_ctx is %zu; the model has %lu positions",
+                             plan->n_ctx, static_cast<unsigned long>(c.n_ctx));
+    }
+    if (plan->n_seq == 0)
+        return Status::error(Code::bad_argument, "n_seq is 0");
+    if (plan->max_rows == 0)
+        return Status::error(Code::bad_argument, "max_rows is 0");
+    // No call has more rows than the sequences have positions.
+    uint64_t most = times(plan->n_seq, plan->n_ctx);
+    if (plan->max_rows > most)
+        plan->max_rows = static_cast<size_t>(most);
+    if (options.kv != KvType::f32) {
+        return Status::error(Code::not_supported, "the cache's type is not supported yet");
+    }
+    return Status();
+}
+
+Buffers place_buffers(const Model& model, const Plan& plan, const Compute& compute,
+                      Layouter* layouter) {
+    const Config& c = model.config();
+    size_t widest = c.n_ff > 3 * c.n_embd ? c.n_ff : 3 * c.n_embd;
+    size_t longest = c.n_ff > c.n_embd ? c.n_ff : c.n_embd;  // a linear layer's n_in
+    size_t scratch = linear_scratch_bytes(compute, plan.max_rows, longest);
+    size_t attention = attention_scratch_bytes(compute, plan.n_ctx, c.head_dim());
+    Buffers b;
+    b.x = layouter->place<float>(times(plan.max_rows, c.n_embd));
+    b.h = layouter->place<float>(times(plan.max_rows, c.n_embd));
+    b.wide = layouter->place<float>(times(plan.max_rows, widest));
+    b.scratch = layouter->place<unsigned char>(scratch > attention ? scratch : attention);
+    b.n_past = layouter->place<size_t>(plan.n_seq);
+    b.n_new = layouter->place<size_t>(plan.n_seq);
+    b.runs = layouter->place<AttentionRun>(plan.max_rows);
+    b.k_floats = round_up(k_cache_floats(c.n_head, c.head_dim(), plan.n_ctx), kPanel);
+    b.v_floats = round_up(v_cache_floats(c.n_head, c.head_dim(), plan.n_ctx), kPanel);
+    uint64_t caches = times(plan.n_seq, c.n_layer);
+    b.kv = layouter->place<float>(times(caches, uint64_t{b.k_floats} + b.v_floats));
+    return b;
+}
+
+}  // namespace
+
+Status session_bytes(const Model& model, const SessionOptions& options, size_t* bytes) {
+    Plan plan;
+    MINIGPT_TRY(plan_session(model, options, &plan));
+    Layouter layouter(nullptr);
+    layouter.place<Buffers>(1);
+    const Compute best;
+    place_buffers(model, plan, options.compute == nullptr ? best : *options.compute, &layouter);
+    if (layouter.used() > static_cast<size_t>(-1) / 2) {
+        return Status::error(Code::out_of_memory,
+                             "the session needs %llu bytes, more than can be addressed",
+                             static_cast<unsigned long long>(layouter.used()));
+    }
+    *bytes = static_cast<size_t>(layouter.used());
+    return Status();
+}
+
+Session::~Session() {
+    if (owned_)
+        free(memory_);
+}
+
+Status Session::create(const Model& model, const SessionOptions& options) {
+    if (model_ != nullptr)
+        return Status::error(Code::bad_argument, "the session exists already");
+    Plan plan;
+    MINIGPT_TRY(plan_session(model, options, &plan));
+    size_t bytes;
+    MINIGPT_TRY(session_bytes(model, options, &bytes));
+    void* memory = options.memory;
+    if (memory == nullptr) {
+        if (posix_memalign(&memory, kAlign, bytes) != 0) {
+            return Status::error(Code::out_of_memory, "no memory for a session of %zu bytes",
+                                 bytes);
+        }
+        owned_ = true;
+    } else if (reinterpret_cast<uintptr_t>(memory) % kAlign != 0) {
+        return Status::error(Code::bad_argument, "the memory is at %p; expected a multiple of 64",
+                             memory);
+    } else if (options.memory_bytes < bytes) {
+        return Status::error(Code::out_of_memory, "%zu bytes were given; the session needs %zu",
+                             options.memory_bytes, bytes);
+    }
+    memory_ = static_cast<unsigned char*>(memory);
+    model_ = &model;
+    compute_ = options.compute == nullptr ? &own_compute_ : options.compute;
+    n_seq_ = plan.n_seq;
+    n_ctx_ = plan.n_ctx;
+    max_rows_ = plan.max_rows;
+    Layouter layouter(memory_);
+    buffers_ = layouter.place<Buffers>(1);
+    *buffers_ = place_buffers(model, plan, *compute_, &layouter);
+    memset(buffers_->n_past, 0, n_seq_ * sizeof(size_t));
+    return Status();
+}
+
+size_t Session::n_past(size_t seq) const {
+    return seq < n_seq_ ? buffers_->n_past[seq] : 0;
+}
+
+Status Session::rewind(size_t n_past, size_t seq) {
+    if (seq >= n_seq_) {
+        return Status::error(Code::bad_argument, "sequence %zu; the session has %zu", seq, n_seq_);
+    }
+    if (n_past > buffers_->n_past[seq]) {
+        return Status::error(Code::bad_argument, "rewind to %zu; the sequence has %zu tokens",
+                             n_past, buffers_->n_past[seq]);
+    }
+    buffers_->n_past[seq] = n_past;
+    return Status();
+}
+
+}  // namespace minigpt

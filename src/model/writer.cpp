@@ -1,0 +1,417 @@
+// Writer: rounds arrays to the file's type, lays them out, and hashes what it writes.
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <new>
+
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/half.h"
+#include "base/hash.h"
+#include "minigpt/weights.h"
+#include "model/format.h"
+
+namespace minigpt {
+namespace {
+
+constexpr size_t kScratchBytes = 1 << 20;
+
+using Ull = unsigned long long;
+
+// n numbers from data[first], data[first + stride], ...
+void load(float* to, const ArrayView& array, size_t first, size_t stride, size_t n) {
+    const char* p = static_cast<const char*>(array.data) + first * bytes_of(array.type);
+    stride *= bytes_of(array.type);
+    if (array.type == ElementType::f32) {
+        for (size_t i = 0; i < n; i++)
+            memcpy(&to[i], p + i * stride, sizeof to[i]);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+        memcpy(&h, p + i * stride, sizeof h);
+        to[i] = array.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
+    }
+}
+
+constexpr uint32_t kInfinityBits = 0x7f800000;
+constexpr uint32_t kSmallestNormalBits = 0x00800000;
+
+uint32_t magnitude_bits(float f) {
+    return float_to_bits(f) & 0x7fffffff;
+}
+
+// What a number becomes in the file, as f32.
+float rounded(float f, ElementType type) {
+    if (type == ElementType::f16)
+        return f16_to_float(float_to_f16(f));
+    if (type == ElementType::bf16)
+        return bf16_to_float(float_to_bf16(f));
+    return f;
+}
+
+// Rounds n numbers into to[at], ...; returns whether all are finite, and counts those that are
+// subnormal as the f32 that the kernels compute with (an f16 subnormal is a normal f32).
+bool encode(void* to, size_t at, const float* from, size_t n, ElementType type,
+            uint64_t* n_denormal) {
+    uint32_t largest = 0;
+    uint32_t denormals = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = magnitude_bits(rounded(from[i], type));
+        largest = bits > largest ? bits : largest;
+        denormals += bits - 1 < kSmallestNormalBits - 1;
+    }
+    *n_denormal += denormals;
+    if (type == ElementType::f32) {
+        memcpy(static_cast<float*>(to) + at, from, n * sizeof(float));
+    } else {
+        uint16_t* h = static_cast<uint16_t*>(to) + at;
+        for (size_t i = 0; i < n; i++) {
+            h[i] = type == ElementType::f16 ? float_to_f16(from[i]) : float_to_bf16(from[i]);
+        }
+    }
+    return largest < kInfinityBits;
+}
+
+// Names the first number of a run that is not finite, or no longer is when rounded.
+Status not_finite(const TensorSpec& spec, ElementType type, const float* run, size_t i, size_t j,
+                  bool down) {
+    size_t at = 0;
+    while (magnitude_bits(rounded(run[at], type)) < kInfinityBits)
+        at++;
+    (down ? i : j) += at;
+    char place[48];
+    snprintf(place, sizeof place, spec.n_dims == 2 ? "[%zu, %zu]" : "[%zu]", i, j);
+    uint32_t bits = magnitude_bits(run[at]);
+    if (bits < kInfinityBits) {
+        return Status::error(Code::bad_file, "%s: %g at %s overflows %s", spec.name,
+                             static_cast<double>(run[at]), place, name_of(type));
+    }
+    return Status::error(Code::bad_file, "%s: %s at %s; expected finite weights", spec.name,
+                         bits > kInfinityBits ? "NaN" : "infinity", place);
+}
+
+// Where each part of the file lies.
+struct FilePlan {
+    uint32_t n_sections;
+    uint32_t n_tensors;
+    uint64_t header_bytes;
+    uint64_t provenance_bytes, tokenizer_bytes;
+    uint64_t tensors_offset;
+    uint64_t file_bytes;
+};
+
+Status plan_file(const Config& config, const WriterOptions& options, FilePlan* plan) {
+    MINIGPT_TRY(check(config));
+    if (bytes_of(options.type) == 0) {
+        return Status::error(Code::not_supported, "type %s is not supported yet",
+                             name_of(options.type));
+    }
+    plan->n_sections = options.tokenizer_bytes == 0 ? 1 : 2;
+    plan->n_tensors = static_cast<uint32_t>(tensor_count(config));
+    plan->header_bytes = align_up(sizeof(FileHeader) + plan->n_sections * sizeof(FileSection) +
+                                  uint64_t{plan->n_tensors} * sizeof(FileTensor));
+    plan->provenance_bytes =
+        strlen(options.source_format) + strlen(options.source_name) + strlen(options.converter) + 3;
+    plan->tokenizer_bytes = options.tokenizer_bytes;
+    uint64_t at = align_up(plan->header_bytes + plan->provenance_bytes);
+    at = align_up(at + plan->tokenizer_bytes);
+    plan->tensors_offset = at;
+    for (size_t i = 0; i < plan->n_tensors; i++) {
+        TensorSpec spec = tensor_spec(config, i);
+        at = align_up(at + stored_bytes(spec, stored_type(spec, options.type)));
+    }
+    plan->file_bytes = at;
+    return Status();
+}
+
+}  // namespace
+
+struct Writer::State {
+    Config config;
+    ElementType type;
+    bool allow_non_finite;
+    FilePlan plan;
+    Buffer<unsigned char> header;  // filled in as tensors come
+    Buffer<unsigned char> added;   // [n_tensors], 1 once it is written
+    Buffer<unsigned char> scratch;
+    OutputFile file;
+    unsigned char* image = nullptr;  // memory target; nullptr: the file
+    uint64_t n_denormal = 0;
+
+    FileSection* sections() {
+        return reinterpret_cast<FileSection*>(header.data() + sizeof(FileHeader));
+    }
+    FileTensor* directory() {
+        return reinterpret_cast<FileTensor*>(header.data() + sizeof(FileHeader) +
+                                             plan.n_sections * sizeof(FileSection));
+    }
+
+    Status write(uint64_t offset, const void* data, size_t bytes) {
+        if (image == nullptr)
+            return file.write(offset, data, bytes);
+        if (bytes != 0)
+            memcpy(image + offset, data, bytes);
+        return Status();
+    }
+
+    Status write_section(uint32_t index, Section kind, uint64_t offset, const void* data,
+                         size_t bytes) {
+        sections()[index] = {static_cast<uint32_t>(kind), 0, offset, bytes, hash64(data, bytes)};
+        return write(offset, data, bytes);
+    }
+
+    void fill_header();
+    Status start_image(void* to, size_t bytes);
+    Status write_sections(const WriterOptions& options);
+    Status add_rows(FileTensor* entry, const TensorSpec& spec, const ArrayView& array);
+    Status add_panels(FileTensor* entry, const TensorSpec& spec, const ArrayView& array);
+};
+
+void Writer::State::fill_header() {
+    FileHeader h = {};
+    memcpy(h.magic, kMagic, sizeof kMagic);
+    h.version = kFormatVersion;
+    h.header_bytes = static_cast<uint32_t>(plan.header_bytes);
+    h.file_bytes = plan.file_bytes;
+    h.n_vocab = config.n_vocab;
+    h.n_rows = config.n_rows;
+    h.n_ctx = config.n_ctx;
+    h.n_embd = config.n_embd;
+    h.n_head = config.n_head;
+    h.n_layer = config.n_layer;
+    h.n_ff = config.n_ff;
+    h.layer_norm_epsilon = config.layer_norm_epsilon;
+    h.activation = static_cast<uint32_t>(config.activation);
+    h.biases = config.biases;
+    if (config.tied)
+        h.flags |= kFlagTied;
+    if (config.scale_attn_weights)
+        h.flags |= kFlagScaleAttn;
+    if (config.scale_attn_by_inverse_layer_idx)
+        h.flags |= kFlagScaleByLayer;
+    h.n_sections = plan.n_sections;
+    h.n_tensors = plan.n_tensors;
+    memcpy(header.data(), &h, sizeof h);
+
+    uint64_t at = plan.tensors_offset;
+    for (size_t i = 0; i < plan.n_tensors; i++) {
+        TensorSpec spec = tensor_spec(config, i);
+        FileTensor t = {};
+        memcpy(t.name, spec.name, sizeof t.name);
+        ElementType stored = stored_type(spec, type);
+        t.type = static_cast<uint32_t>(stored);
+        t.layout = static_cast<uint32_t>(spec.layout);
+        t.shape[0] = spec.shape[0];
+        t.shape[1] = spec.shape[1];
+        t.offset = at;
+        t.bytes = stored_bytes(spec, stored);
+        at = align_up(at + t.bytes);
+        directory()[i] = t;
+    }
+}
+
+Status Writer::State::write_sections(const WriterOptions& options) {
+    Buffer<char> texts;
+    if (!texts.allocate(static_cast<size_t>(plan.provenance_bytes))) {
+        return Status::error(Code::out_of_memory, "no memory for the provenance");
+    }
+    size_t at = 0;
+    for (const char* text : {options.source_format, options.source_name, options.converter}) {
+        memcpy(texts.data() + at, text, strlen(text) + 1);
+        at += strlen(text) + 1;
+    }
+    MINIGPT_TRY(write_section(0, Section::provenance, plan.header_bytes, texts.data(), at));
+    if (options.tokenizer_bytes == 0)
+        return Status();
+    return write_section(1, Section::tokenizer, align_up(plan.header_bytes + at), options.tokenizer,
+                         options.tokenizer_bytes);
+}
+
+// Vectors and row-major tables.
+Status Writer::State::add_rows(FileTensor* entry, const TensorSpec& spec, const ArrayView& array) {
+    constexpr size_t kRun = 256;
+    ElementType to = static_cast<ElementType>(entry->type);
+    uint64_t offset = entry->offset;
+    Hash64 hash;
+    bool is_vector = spec.n_dims == 1;
+    size_t n_rows = is_vector ? 1 : spec.shape[0];
+    size_t n_cols = is_vector ? spec.shape[0] : spec.shape[1];
+    size_t stride = is_vector ? array.row_stride : array.col_stride;
+    float run[kRun];
+    for (size_t i = 0; i < n_rows; i++) {
+        for (size_t j = 0; j < n_cols; j += kRun) {
+            size_t n = n_cols - j < kRun ? n_cols - j : kRun;
+            load(run, array, i * array.row_stride + j * stride, stride, n);
+            if (!encode(scratch.data(), 0, run, n, to, &n_denormal) && !allow_non_finite) {
+                return not_finite(spec, to, run, is_vector ? j : i, is_vector ? 0 : j, is_vector);
+            }
+            size_t bytes = n * bytes_of(to);
+            hash.update(scratch.data(), bytes);
+            MINIGPT_TRY(write(offset, scratch.data(), bytes));
+            offset += bytes;
+        }
+    }
+    entry->hash = hash.finish();
+    return Status();
+}
+
+// [n_out / 16][n_in][16]: a panel at a time, or as much of it as fits the scratch.
+Status Writer::State::add_panels(FileTensor* entry, const TensorSpec& spec,
+                                 const ArrayView& array) {
+    ElementType to = static_cast<ElementType>(entry->type);
+    size_t n_in = spec.n_in(), n_out = spec.n_out();
+    size_t in_stride = spec.is_table ? array.col_stride : array.row_stride;
+    size_t out_stride = spec.is_table ? array.row_stride : array.col_stride;
+    size_t row_bytes = kPanel * bytes_of(to);
+    size_t k_step = kScratchBytes / row_bytes;
+    uint64_t offset = entry->offset;
+    Hash64 hash;
+    for (size_t out = 0; out < n_out; out += kPanel) {
+        size_t width = n_out - out < kPanel ? n_out - out : kPanel;
+        for (size_t k0 = 0; k0 < n_in; k0 += k_step) {
+            size_t k1 = n_in - k0 < k_step ? n_in : k0 + k_step;
+            for (size_t k = k0; k < k1; k++) {
+                float run[kPanel] = {};
+                load(run, array, k * in_stride + out * out_stride, out_stride, width);
+                size_t at = (k - k0) * kPanel;
+                if (!encode(scratch.data(), at, run, kPanel, to, &n_denormal) &&
+                    !allow_non_finite) {
+                    return spec.is_table ? not_finite(spec, to, run, out, k, true)
+                                         : not_finite(spec, to, run, k, out, false);
+                }
+            }
+            size_t bytes = (k1 - k0) * row_bytes;
+            hash.update(scratch.data(), bytes);
+            MINIGPT_TRY(write(offset, scratch.data(), bytes));
+            offset += bytes;
+        }
+    }
+    entry->hash = hash.finish();
+    return Status();
+}
+
+Writer::~Writer() {
+    delete state_;
+}
+
+Status Writer::image_bytes(const Config& config, const WriterOptions& options, uint64_t* bytes) {
+    FilePlan plan;
+    MINIGPT_TRY(plan_file(config, options, &plan));
+    *bytes = plan.file_bytes;
+    return Status();
+}
+
+Status Writer::start(const Config& config, const WriterOptions& options) {
+    if (state_ != nullptr)
+        return Status::error(Code::bad_argument, "the writer is open already");
+    FilePlan plan;
+    MINIGPT_TRY(plan_file(config, options, &plan));
+    state_ = new (std::nothrow) State;
+    if (state_ == nullptr || !state_->header.allocate(static_cast<size_t>(plan.header_bytes)) ||
+        !state_->added.allocate(plan.n_tensors) || !state_->scratch.allocate(kScratchBytes)) {
+        close();
+        return Status::error(Code::out_of_memory, "no memory for the writer");
+    }
+    state_->config = config;
+    state_->type = options.type;
+    state_->allow_non_finite = options.allow_non_finite;
+    state_->plan = plan;
+    memset(state_->header.data(), 0, state_->header.size());
+    memset(state_->added.data(), 0, state_->added.size());
+    state_->fill_header();
+    return Status();
+}
+
+Status Writer::open(const char* path, const Config& config, const WriterOptions& options) {
+    MINIGPT_TRY(start(config, options));
+    Status status = state_->file.create(path, state_->plan.file_bytes);
+    if (status.ok())
+        status = state_->write_sections(options);
+    if (!status.ok())
+        close();
+    return status;
+}
+
+Status Writer::open(void* image, size_t bytes, const Config& config, const WriterOptions& options) {
+    MINIGPT_TRY(start(config, options));
+    Status status = state_->start_image(image, bytes);
+    if (status.ok())
+        status = state_->write_sections(options);
+    if (!status.ok())
+        close();
+    return status;
+}
+
+Status Writer::State::start_image(void* to, size_t bytes) {
+    if (bytes < plan.file_bytes) {
+        return Status::error(Code::out_of_memory, "%zu bytes for the image; it needs %llu", bytes,
+                             Ull{plan.file_bytes});
+    }
+    if (to == nullptr || reinterpret_cast<uintptr_t>(to) % kAlign != 0) {
+        return Status::error(Code::bad_argument, "the image is at %p; expected a multiple of 64",
+                             to);
+    }
+    image = static_cast<unsigned char*>(to);
+    memset(image, 0, static_cast<size_t>(plan.file_bytes));
+    return Status();
+}
+
+Status Writer::add(const char* name, const ArrayView& array) {
+    if (state_ == nullptr)
+        return Status::error(Code::bad_argument, "the writer is not open");
+    size_t index = 0;
+    for (; index < state_->plan.n_tensors; index++) {
+        if (strncmp(name, state_->directory()[index].name, sizeof FileTensor::name) == 0)
+            break;
+    }
+    if (index == state_->plan.n_tensors) {
+        return Status::error(Code::bad_argument, "%s: no tensor of this model", name);
+    }
+    if (state_->added[index] != 0) {
+        return Status::error(Code::bad_argument, "%s: added twice", name);
+    }
+    TensorSpec spec = tensor_spec(state_->config, index);
+    size_t n_cols = array.n_dims == 2 ? array.shape[1] : 1;
+    if (array.n_dims != spec.n_dims || array.shape[0] != spec.shape[0] || n_cols != spec.shape[1]) {
+        char found[56], expected[56];
+        const size_t* shapes[] = {array.shape, spec.shape};
+        for (int i = 0; i < 2; i++) {
+            size_t n_dims = i == 0 ? array.n_dims : spec.n_dims;
+            snprintf(i == 0 ? found : expected, sizeof found, n_dims == 2 ? "[%zu, %zu]" : "[%zu]",
+                     shapes[i][0], shapes[i][1]);
+        }
+        return Status::error(Code::bad_shape, "%s: shape is %s; expected %s", spec.name, found,
+                             expected);
+    }
+    if (bytes_of(array.type) == 0 || array.data == nullptr) {
+        return Status::error(Code::bad_argument, "%s: an array of %s numbers was expected",
+                             spec.name, "f32, f16 or bf16");
+    }
+    FileTensor* entry = &state_->directory()[index];
+    MINIGPT_TRY(spec.layout == Layout::panels ? state_->add_panels(entry, spec, array)
+                                              : state_->add_rows(entry, spec, array));
+    state_->added[index] = 1;
+    n_denormal_ = state_->n_denormal;
+    return Status();
+}
+
+Status Writer::finish() {
+    if (state_ == nullptr)
+        return Status::error(Code::bad_argument, "the writer is not open");
+    for (size_t i = 0; i < state_->plan.n_tensors; i++) {
+        if (state_->added[i] != 0)
+            continue;
+        return Status::error(Code::bad_argument, "%s: missing", state_->directory()[i].name);
+    }
+    size_t bytes = state_->header.size();
+    FileHeader* h = reinterpret_cast<FileHeader*>(state_->header.data());
+    h->header_hash = hash64(state_->header.data(), bytes);  // the field is still zero
+    MINIGPT_TRY(state_->write(0, state_->header.data(), bytes));
+    if (state_->image == nullptr)
+        MINIGPT_TRY(state_->file.commit());
+    close();
+    return Status();
+}
+
+}  // namespace minigpt
