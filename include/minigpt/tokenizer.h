@@ -1,0 +1,103 @@
+// Text to token ids and back: GPT-2's byte-level BPE, and character vocabularies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "minigpt/status.h"
+
+namespace minigpt {
+
+class Model;
+
+enum class TokenizerKind : uint32_t { none = 0, bpe = 1, chars = 2 };
+
+// Two neighbouring tokens that become one. Of all pairs in a word the one of lowest rank (its
+// index in the list) is merged first, and of its occurrences the leftmost.
+struct Merge {
+    int32_t left, right, merged;
+};
+
+// A vocabulary in a caller's arrays.
+struct TokenizerSpec {
+    TokenizerKind kind = TokenizerKind::none;
+    size_t n_tokens = 0;  // = Config::n_vocab
+    const uint64_t* offsets =
+        nullptr;                  // [n_tokens + 1]: token i is bytes[offsets[i] ... offsets[i + 1])
+    const char* bytes = nullptr;  // the tokens' own bytes, not their byte-encoder spelling
+    const Merge* merges = nullptr;  // [n_merges], by rank; bpe only
+    size_t n_merges = 0;
+    const int32_t* specials = nullptr;  // [n_specials]: tokens that plain text never becomes
+    size_t n_specials = 0;
+    int32_t eos = -1;  // <|endoftext|>; -1: none
+};
+
+// Turns a vocabulary into the tables that a weight file carries and Tokenizer reads in place.
+// out: 8-byte aligned, tokenizer_bytes() long. Allocates scratch.
+//
+// Errors, with the token's id: bad_argument (a byte of a BPE vocabulary without a token, two
+// tokens of one spelling, an empty token, a merge of ids outside or whose bytes do not join, a
+// character token that is not one UTF-8 character, an eos outside), out_of_memory.
+Status tokenizer_bytes(const TokenizerSpec& spec, size_t* bytes);
+Status build_tokenizer(const TokenizerSpec& spec, void* out, size_t bytes);
+
+// A vocabulary, read in place. Cheap to open and to copy; safe from any thread.
+class Tokenizer {
+public:
+    Tokenizer() = default;
+
+    // kind() is none where the model has no vocabulary. Errors: bad_file.
+    Status open(const Model& model);
+    // Tables made by build_tokenizer, 8-byte aligned. They must stay.
+    Status open(const void* tables, size_t bytes);
+
+    TokenizerKind kind() const { return kind_; }
+    size_t n_tokens() const { return n_tokens_; }
+    int32_t eos() const { return eos_; }  // -1: none
+    bool is_special(int32_t id) const;
+
+    // The token's bytes, in place (not NUL-terminated); length 0 for an id outside.
+    const char* token(int32_t id, size_t* n_bytes) const;
+
+    // The id whose bytes are these, special or not; -1: none.
+    int32_t find(const char* bytes, size_t n_bytes) const;
+
+    // Any bytes, valid UTF-8 or not, NUL included; decoding gives them back.
+    //
+    //   parse_special  tokens like <|endoftext|> that stand in the text become those tokens;
+    //                  otherwise they are plain text
+    //   ids            [capacity]  out; n_bytes ids always suffice
+    //   n_ids          out
+    //
+    // n log n in the longest word. A word past 512 bytes allocates scratch while it is encoded.
+    // Errors: not_supported (no vocabulary), bad_text (a character that a character vocabulary
+    // lacks, with its byte offset), bad_argument (capacity), out_of_memory, bad_file (tables that
+    // lead outside themselves).
+    Status encode(const char* text, size_t n_bytes, bool parse_special, int32_t* ids,
+                  size_t capacity, size_t* n_ids) const;
+
+private:
+    // Pointers into the tables; see models/FORMAT.md.
+    TokenizerKind kind_ = TokenizerKind::none;
+    size_t n_tokens_ = 0;
+    int32_t eos_ = -1;
+    const unsigned char* tables_ = nullptr;
+    size_t bytes_ = 0;
+};
+
+// Joins the bytes of tokens into whole UTF-8 characters: a character that is split over tokens
+// comes out with its last byte; bytes that cannot begin or go on a character come out as they
+// are. Loses and changes nothing. Holds at most 3 bytes.
+class Utf8Stream {
+public:
+    // out: [n_bytes + 3]. Returns how many bytes were written.
+    size_t push(const char* bytes, size_t n_bytes, char* out);
+    // What is held back, whole or not. out: [3].
+    size_t flush(char* out);
+
+private:
+    char held_[3];
+    unsigned char n_held_ = 0;
+};
+
+}  // namespace minigpt

@@ -1,0 +1,233 @@
+#include "minigpt/tokenizer.h"
+
+#include "minigpt/model.h"
+#include "text/merge.h"
+#include "text/split.h"
+#include "text/tables.h"
+#include "text/utf8.h"
+
+namespace minigpt {
+namespace {
+
+// One call of encode().
+struct Encoder {
+    const Tables& t;
+    const char* begin;  // of the whole text, for the offsets in messages
+    const char* end;
+    IdSink sink;
+
+    Status put(uint32_t id) {
+        if (!put_id(t, &sink, id))
+            return put_id_error(t, sink, id);
+        return Status();
+    }
+
+    Status bpe(const char* p, const char* stop) {
+        while (p < stop) {
+            size_t n = word_length(p, stop);
+            const IndexSlot* slot = n == 1 ? nullptr : find_token(t, p, n);
+            if (n == 1) {
+                MINIGPT_TRY(put(t.byte_ids[static_cast<unsigned char>(*p)]));
+            } else if (slot != nullptr && (slot->id & kWholeWord) != 0) {
+                MINIGPT_TRY(put(slot->id & ~kWholeWord));
+            } else {
+                MINIGPT_TRY(merge_word(t, p, n, &sink));
+            }
+            p += n;
+        }
+        return Status();
+    }
+
+    Status chars(const char* p, const char* stop) {
+        while (p < stop) {
+            uint32_t code_point = 0;
+            size_t n = decode_utf8(p, stop, &code_point);
+            uint32_t id = kNone;
+            if (n == 1) {
+                id = t.byte_ids[static_cast<unsigned char>(*p)];
+            } else if (n > 1) {
+                const IndexSlot* slot = find_token(t, p, n);
+                if (slot != nullptr && (slot->id & kWholeWord) != 0)
+                    id = slot->id & ~kWholeWord;
+            }
+            if (id == kNone)
+                return unknown(p, n, code_point);
+            MINIGPT_TRY(put(id));
+            p += n;
+        }
+        return Status();
+    }
+
+    Status unknown(const char* p, size_t n, uint32_t code_point) {
+        unsigned long long offset = static_cast<unsigned long long>(p - begin);
+        if (n == 0) {
+            return Status::error(Code::bad_text, "text: byte 0x%02X at byte %llu is not UTF-8",
+                                 static_cast<unsigned char>(*p), offset);
+        }
+        return Status::error(Code::bad_text,
+                             "text: U+%04X at byte %llu is not in the model's vocabulary",
+                             code_point, offset);
+    }
+
+    Status plain(const char* p, const char* stop) {
+        bool is_bpe = t.header->kind == static_cast<uint32_t>(TokenizerKind::bpe);
+        return is_bpe ? bpe(p, stop) : chars(p, stop);
+    }
+
+    Status with_specials();
+};
+
+// Byte `depth` of the special token at `place` in the order of bytes; -1 past its end.
+int special_byte(const Tables& t, size_t place, size_t depth) {
+    const char* bytes;
+    size_t n;
+    if (!token_bytes(t, t.specials_by_bytes[place], &bytes, &n) || depth >= n)
+        return -1;
+    return static_cast<unsigned char>(bytes[depth]);
+}
+
+// The first place in begin ... end whose byte `depth` is at least `byte`.
+size_t special_bound(const Tables& t, size_t begin, size_t end, size_t depth, int byte) {
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (special_byte(t, middle, depth) < byte) {
+            begin = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return begin;
+}
+
+// The longest special token that stands at p, and its length; kNone: none does. Narrows the
+// sorted list byte by byte; one that ends comes before those that go on.
+uint32_t special_at(const Tables& t, const char* p, const char* end, size_t* length) {
+    size_t low = 0, high = t.header->n_specials;
+    uint32_t id = kNone;
+    for (size_t depth = 0; depth < t.header->longest_special && p + depth < end; depth++) {
+        int byte = static_cast<unsigned char>(p[depth]);
+        low = special_bound(t, low, high, depth, byte);
+        high = special_bound(t, low, high, depth, byte + 1);
+        if (low == high)
+            break;
+        if (special_byte(t, low, depth + 1) < 0) {
+            id = t.specials_by_bytes[low];
+            *length = depth + 1;
+        }
+    }
+    return id;
+}
+
+Status Encoder::with_specials() {
+    bool begins[256] = {};  // bytes that a special token begins with
+    for (uint32_t i = 0; i < t.header->n_specials; i++) {
+        int byte = special_byte(t, i, 0);
+        if (byte >= 0)
+            begins[byte] = true;
+    }
+    const char* from = begin;  // of the plain text not yet encoded
+    for (const char* p = begin; p < end;) {
+        size_t length = 0;
+        uint32_t id = kNone;
+        if (begins[static_cast<unsigned char>(*p)])
+            id = special_at(t, p, end, &length);
+        if (id == kNone) {
+            p++;
+            continue;
+        }
+        MINIGPT_TRY(plain(from, p));
+        MINIGPT_TRY(put(id));
+        p += length;
+        from = p;
+    }
+    return plain(from, end);
+}
+
+// The tables of an open tokenizer: their header has been checked.
+Tables tables_of(const unsigned char* data) {
+    Tables t;
+    lay_out(reinterpret_cast<const TokenizerHeader*>(data), &t);
+    return t;
+}
+
+}  // namespace
+
+Status Tokenizer::open(const Model& model) {
+    size_t bytes = 0;
+    const void* tables = model.tokenizer(&bytes);
+    Tokenizer opened;
+    MINIGPT_TRY(opened.open(tables, bytes));
+    if (opened.kind() != TokenizerKind::none && opened.n_tokens() != model.config().n_vocab) {
+        return Status::error(Code::bad_file, "tokenizer: %zu tokens, but n_vocab is %u",
+                             opened.n_tokens(), model.config().n_vocab);
+    }
+    *this = opened;
+    return Status();
+}
+
+Status Tokenizer::open(const void* data, size_t bytes) {
+    *this = Tokenizer();
+    if (data == nullptr || bytes == 0)
+        return Status();
+    Tables t;
+    MINIGPT_TRY(open_tables(data, bytes, &t));
+    kind_ = static_cast<TokenizerKind>(t.header->kind);
+    n_tokens_ = t.header->n_tokens;
+    eos_ = t.header->eos;
+    tables_ = static_cast<const unsigned char*>(data);
+    return Status();
+}
+
+bool Tokenizer::is_special(int32_t id) const {
+    if (kind_ == TokenizerKind::none || id < 0)
+        return false;
+    Tables t = tables_of(tables_);
+    size_t begin = 0, end = t.header->n_specials;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (t.specials[middle] == static_cast<uint32_t>(id))
+            return true;
+        if (t.specials[middle] < static_cast<uint32_t>(id)) {
+            begin = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return false;
+}
+
+const char* Tokenizer::token(int32_t id, size_t* n_bytes) const {
+    *n_bytes = 0;
+    if (kind_ == TokenizerKind::none || id < 0)
+        return "";
+    const char* bytes;
+    if (!token_bytes(tables_of(tables_), static_cast<uint32_t>(id), &bytes, n_bytes))
+        return "";
+    return bytes;
+}
+
+int32_t Tokenizer::find(const char* bytes, size_t n_bytes) const {
+    if (kind_ == TokenizerKind::none)
+        return -1;
+    const IndexSlot* slot = find_token(tables_of(tables_), bytes, n_bytes);
+    return slot == nullptr ? -1 : static_cast<int32_t>(slot->id & ~kWholeWord);
+}
+
+Status Tokenizer::encode(const char* text, size_t n_bytes, bool parse_special, int32_t* ids,
+                         size_t capacity, size_t* n_ids) const {
+    *n_ids = 0;
+    if (kind_ == TokenizerKind::none) {
+        return Status::error(Code::not_supported, "text: the model has no vocabulary");
+    }
+    Tables t = tables_of(tables_);
+    Encoder encoder = {t, text, text + n_bytes, {ids, capacity, 0}};
+    if (parse_special && t.header->n_specials > 0) {
+        MINIGPT_TRY(encoder.with_specials());
+    } else {
+        MINIGPT_TRY(encoder.plain(text, text + n_bytes));
+    }
+    *n_ids = encoder.sink.n;
+    return Status();
+}
+
+}  // namespace minigpt
