@@ -12,13 +12,15 @@ CXXFLAGS ?= -O2 -g
 PREFIX   ?= /usr/local
 # Only the tests whose names match, such as T='kernels*'.
 T        ?=
+# scalar: a library that has no other kernels.
+ISA      ?=
 # What runs a program of another CPU, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu'.
 EMULATOR ?=
 
+comma   := ,
 TRIPLE  := $(patsubst %-g++,%,$(filter %-g++,$(notdir $(CXX))))
 VARIANT := $(or $(NAME),$(subst $() ,-,$(strip $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX)))) \
-             $(subst $(comma),-,$(SANITIZE)))))
-comma   := ,
+             $(ISA) $(subst $(comma),-,$(SANITIZE)))))
 BUILD   := build$(if $(VARIANT),/$(VARIANT))
 ifneq ($(TRIPLE),)
 AR      := $(TRIPLE)-ar
@@ -27,7 +29,7 @@ MACHINE := $(shell $(CXX) -dumpmachine)
 
 WARN   := -Wall -Wextra -Wshadow -Wpointer-arith
 # A multiply and an add fuse where the source says fma and nowhere else.
-COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP \
+COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
 TOOLFLAGS  := $(COMMON) -Iinclude
@@ -86,7 +88,18 @@ $(BUILD)/obj/tools/%.o: tools/%.S $(MODEL) $(STAMP)
 	$(call say,AS )
 	$(Q)mkdir -p $(@D) && $(CXX) -c -o $@ $<
 
-test: all $(BUILD)/tests/run  ## build and run the tests; T='kernels*' runs some
+# Each public header compiles alone.
+HEADERS := $(patsubst include/%.h,$(BUILD)/obj/include/%.o,$(wildcard include/minigpt/*.h))
+$(BUILD)/obj/include/%.o: include/%.h $(STAMP)
+	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) -Wno-pragma-once-outside-header $(CXXFLAGS) -c -o $@ -x c++ $<
+
+# The program in README.md is compiled as it stands there.
+$(BUILD)/tests/example: README.md $(BUILD)/libminigpt.a
+	$(call say,CXX)
+	$(Q)mkdir -p $(@D) && sed -n '/^```cpp$$/,/^```$$/p' README.md | grep -v '^```' > $@.cpp
+	$(Q)$(CXX) $(TOOLFLAGS) $(CXXFLAGS) -o $@ $@.cpp $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
+
+test: all $(BUILD)/tests/run $(BUILD)/tests/example $(HEADERS)  ## build and run the tests; T='kernels*' runs some
 	MINIGPT_BUILD=$(BUILD) $(EMULATOR) $(BUILD)/tests/run $(if $(T),-tc='$(T)')
 
 install: all  ## into $(DESTDIR)$(PREFIX)

@@ -1,0 +1,67 @@
+// Arrows point one way: tools -> text, model -> ops -> kernels, and base lies under all.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"src/base", {"base", "minigpt"}},
+    {"src/kernels", {"kernels", "base", "minigpt"}},
+    {"src/ops", {"ops", "kernels", "base", "minigpt"}},
+    {"src/model", {"model", "ops", "base", "minigpt"}},
+    {"src/text", {"text", "base", "minigpt"}},
+    {"include/minigpt", {"minigpt"}},
+};
+
+// Calls f(line) for each line of each source file below a folder.
+template <typename F>
+size_t for_each_line(const std::string& folder, F f) {
+    size_t n_files = 0;
+    for (auto& entry : fs::recursive_directory_iterator(folder)) {
+        std::string extension = entry.path().extension();
+        if (extension != ".cpp" && extension != ".h" && extension != ".inc") continue;
+        n_files++;
+        std::ifstream in(entry.path());
+        for (std::string line; std::getline(in, line);) f(entry.path().string(), line);
+    }
+    return n_files;
+}
+
+}  // namespace
+
+TEST_CASE("layers: no include crosses the house's table") {
+    std::regex include("^\\s*#\\s*include \"([a-z_]+)/.*");
+    for (auto& [folder, allowed] : kMayInclude) {
+        size_t n = for_each_line(folder, [&](const std::string& file, const std::string& line) {
+            std::smatch match;
+            if (!std::regex_match(line, match, include)) return;
+            CAPTURE(file);
+            CAPTURE(line);
+            CHECK(kMayInclude.at(folder).count(match[1]) == 1);
+        });
+        CHECK(n > 0);
+    }
+}
+
+TEST_CASE("layers: the library neither prints, exits, aborts, throws nor reads the environment") {
+    std::regex forbidden(
+        "\\b(printf|puts|putchar|perror|exit|_exit|abort|getenv|secure_getenv|assert|throw)\\s*\\(|"
+        "std::(cout|cerr|clog|string|vector|map|function|thread|unique_ptr)\\b|\\bstderr\\b");
+    std::regex comment("//.*|\"[^\"]*\"");
+    for (const char* folder : {"src", "include"}) {
+        for_each_line(folder, [&](const std::string& file, const std::string& line) {
+            std::string code = std::regex_replace(line, comment, "");
+            CAPTURE(file);
+            CAPTURE(line);
+            CHECK(!std::regex_search(code, forbidden));
+        });
+    }
+}

@@ -1,0 +1,403 @@
+#include <doctest/doctest.h>
+
+#include <cfenv>
+#include <numeric>
+
+#include "minigpt/model.h"
+#include "tests/allocation_trap.h"
+#include "tests/model/random_model.h"
+
+using namespace minigpt;
+
+namespace {
+
+std::vector<int32_t> random_ids(const Config& config, size_t n, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<int32_t> ids(n);
+    for (int32_t& id : ids)
+        id = static_cast<int32_t>(random() % config.n_vocab);
+    return ids;
+}
+
+std::vector<Row> rows_of(const std::vector<int32_t>& ids, uint32_t seq = 0) {
+    std::vector<Row> rows;
+    for (int32_t id : ids)
+        rows.push_back({id, seq, true});
+    return rows;
+}
+
+// The logits of every row, computed in calls of the given sizes.
+std::vector<float> run(Session& session, const std::vector<Row>& rows,
+                       const std::vector<size_t>& calls) {
+    size_t n_vocab = session.model().config().n_vocab;
+    std::vector<float> logits(rows.size() * n_vocab);
+    size_t at = 0;
+    for (size_t n : calls) {
+        Status status = session.forward(rows.data() + at, n, logits.data() + at * n_vocab);
+        CAPTURE(status.message());
+        REQUIRE(status.ok());
+        at += n;
+    }
+    REQUIRE(at == rows.size());
+    return logits;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::vector<size_t> ones(size_t n) {
+    return std::vector<size_t>(n, 1);
+}
+
+struct Loaded {
+    explicit Loaded(const Config& config, unsigned seed = 1, ElementType type = ElementType::f32)
+        : arrays(random_arrays(config, seed)), image(make(config, type)) {
+        REQUIRE(model.open(image.data(), image.size()).ok());
+    }
+    Image make(const Config& config, ElementType type) {
+        WriterOptions options;
+        options.type = type;
+        return make_image(config, arrays, options);
+    }
+    Arrays arrays;
+    Image image;
+    Model model;
+};
+
+}  // namespace
+
+TEST_CASE("session: logits agree with float64, for every field that changes the math") {
+    for (const NamedConfig& named : odd_configs()) {
+        CAPTURE(named.name);
+        Loaded loaded(named.config);
+        std::vector<int32_t> ids = random_ids(named.config, named.config.n_ctx, 2);
+        Session session;
+        REQUIRE(session.create(loaded.model, {}).ok());
+        std::vector<float> logits = run(session, rows_of(ids), {ids.size()});
+        auto expected = reference_logits(named.config, loaded.arrays, ids);
+        for (size_t i = 0; i < ids.size(); i++) {
+            CAPTURE(i);
+            CHECK(relative_error(&logits[i * named.config.n_vocab], expected[i]) < 2e-5);
+        }
+    }
+}
+
+TEST_CASE("session: prefill of n, any split, n decodes and any max_rows are the same bits") {
+    for (const NamedConfig& named : odd_configs()) {
+        for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
+            CAPTURE(named.name);
+            CAPTURE(name_of(type));
+            Loaded loaded(named.config, 3, type);
+            size_t n = named.config.n_ctx;
+            std::vector<Row> rows = rows_of(random_ids(named.config, n, 4));
+            Session whole;
+            REQUIRE(whole.create(loaded.model, {}).ok());
+            std::vector<float> expected = run(whole, rows, {n});
+            Session decodes;
+            REQUIRE(decodes.create(loaded.model, {}).ok());
+            CHECK(same_bits(run(decodes, rows, ones(n)), expected));
+            for (size_t first : {size_t{1}, size_t{3}, size_t{15}, size_t{16}, size_t{17}}) {
+                if (first >= n)
+                    continue;
+                REQUIRE(decodes.rewind(0).ok());
+                CHECK(same_bits(run(decodes, rows, {first, n - first}), expected));
+            }
+            for (size_t max_rows : {1, 2, 5, 16, 31}) {
+                SessionOptions options;
+                options.max_rows = max_rows;
+                Session turns;
+                REQUIRE(turns.create(loaded.model, options).ok());
+                CHECK(same_bits(run(turns, rows, {n}), expected));
+            }
+        }
+    }
+}
+
+TEST_CASE("session: every table and every number of threads give the same bits") {
+    size_t n_tables = 0;
+    for (const NamedConfig& named : odd_configs()) {
+        CAPTURE(named.name);
+        Loaded loaded(named.config, 5);
+        size_t n = named.config.n_ctx;
+        std::vector<Row> rows = rows_of(random_ids(named.config, n, 6));
+        Compute scalar;
+        REQUIRE(scalar.create(1, "scalar").ok());
+        SessionOptions options;
+        options.compute = &scalar;
+        Session reference;
+        REQUIRE(reference.create(loaded.model, options).ok());
+        std::vector<float> expected = run(reference, rows, {n});
+        bool present;
+        n_tables = 0;
+        for (size_t i = 0; isa_name(i, &present) != nullptr; i++) {
+            if (!present) {
+                MESSAGE("skipped: this CPU has no ", isa_name(i, nullptr));
+                continue;
+            }
+            n_tables++;
+            for (size_t n_threads : {1, 2, 3, 8}) {
+                Compute compute;
+                REQUIRE(compute.create(n_threads, isa_name(i, nullptr)).ok());
+                CHECK(std::string(compute.isa()) == isa_name(i, nullptr));
+                CHECK(compute.n_threads() == n_threads);
+                options.compute = &compute;
+                Session session;
+                REQUIRE(session.create(loaded.model, options).ok());
+                CHECK(same_bits(run(session, rows, {n}), expected));
+                REQUIRE(session.rewind(0).ok());
+                CHECK(same_bits(run(session, rows, ones(n)), expected));
+            }
+        }
+    }
+    MESSAGE("tables compared: ", n_tables);
+}
+
+TEST_CASE("session: a row alone and the same row among others are the same bits") {
+    for (const NamedConfig& named : odd_configs()) {
+        CAPTURE(named.name);
+        Loaded loaded(named.config, 7);
+        size_t n_vocab = named.config.n_vocab, n = named.config.n_ctx;
+        SessionOptions options;
+        options.n_seq = 3;
+        options.max_rows = 19;
+        std::vector<std::vector<float>> expected;
+        std::vector<std::vector<Row>> rows;
+        for (uint32_t seq = 0; seq < 3; seq++) {
+            rows.push_back(rows_of(random_ids(named.config, n, 8 + seq), seq));
+            Session alone;
+            REQUIRE(alone.create(loaded.model, options).ok());
+            expected.push_back(run(alone, rows[seq], {n}));
+        }
+        // Any mix: stretches of random sequences, in calls of random sizes.
+        Session mixed;
+        REQUIRE(mixed.create(loaded.model, options).ok());
+        std::mt19937 random(9);
+        std::vector<Row> mix;
+        std::vector<size_t> done(3, 0), source;
+        while (mix.size() < 3 * n) {
+            uint32_t seq = static_cast<uint32_t>(random() % 3);
+            for (size_t i = random() % 4 + 1; i > 0 && done[seq] < n; i--) {
+                mix.push_back(rows[seq][done[seq]]);
+                source.push_back(seq * n + done[seq]++);
+            }
+        }
+        std::vector<size_t> calls;
+        for (size_t left = mix.size(); left != 0; left -= calls.back()) {
+            calls.push_back(std::min<size_t>(left, random() % 30 + 1));
+        }
+        std::vector<float> logits = run(mixed, mix, calls);
+        bool same = true;
+        for (size_t i = 0; i < mix.size(); i++) {
+            const float* wanted = &expected[source[i] / n][source[i] % n * n_vocab];
+            same = same && memcmp(wanted, &logits[i * n_vocab], n_vocab * sizeof(float)) == 0;
+        }
+        CHECK(same);
+    }
+}
+
+TEST_CASE("session: only the rows that ask get logits, and the answer does not depend on it") {
+    Config config = odd_configs()[0].config;
+    Loaded loaded(config);
+    std::vector<Row> rows = rows_of(random_ids(config, 20, 10));
+    Session session;
+    REQUIRE(session.create(loaded.model, {}).ok());
+    std::vector<float> all = run(session, rows, {20});
+    for (size_t i = 0; i < rows.size(); i++)
+        rows[i].logits = i == 4 || i == 5 || i == 19;
+    std::vector<float> some(3 * config.n_vocab + 1, 42.0f);
+    REQUIRE(session.rewind(0).ok());
+    REQUIRE(session.forward(rows.data(), rows.size(), some.data()).ok());
+    size_t row_bytes = config.n_vocab * sizeof(float);
+    CHECK(memcmp(&some[0], &all[4 * config.n_vocab], 2 * row_bytes) == 0);
+    CHECK(memcmp(&some[2 * config.n_vocab], &all[19 * config.n_vocab], row_bytes) == 0);
+    CHECK(some.back() == 42.0f);
+}
+
+TEST_CASE("session: rewound to any position it goes on as if the rest had never been") {
+    Config config = odd_configs()[0].config;
+    Loaded loaded(config);
+    std::vector<Row> rows = rows_of(random_ids(config, config.n_ctx, 11));
+    Session session;
+    REQUIRE(session.create(loaded.model, {}).ok());
+    std::vector<float> expected = run(session, rows, {rows.size()});
+    std::vector<Row> others = rows_of(random_ids(config, config.n_ctx, 12));
+    for (size_t keep : {0, 1, 15, 16, 17, 39, 40}) {
+        REQUIRE(session.rewind(0).ok());
+        run(session, others, {others.size()});
+        REQUIRE(session.rewind(0).ok());
+        run(session, rows, {rows.size()});
+        REQUIRE(session.rewind(keep).ok());
+        CHECK(session.n_past() == keep);
+        std::vector<Row> tail(others.begin() + static_cast<std::ptrdiff_t>(keep), others.end());
+        if (!tail.empty())
+            run(session, tail, {tail.size()});
+        REQUIRE(session.rewind(keep).ok());
+        std::vector<Row> rest(rows.begin() + static_cast<std::ptrdiff_t>(keep), rows.end());
+        std::vector<float> logits(rest.size() * config.n_vocab);
+        if (!rest.empty())
+            logits = run(session, rest, {rest.size()});
+        CHECK(std::equal(logits.begin(), logits.end(),
+                         expected.begin() + static_cast<std::ptrdiff_t>(keep * config.n_vocab)));
+    }
+    CHECK(session.rewind(41).code() == Code::bad_argument);
+    CHECK(session.rewind(0, 1).code() == Code::bad_argument);
+}
+
+TEST_CASE("session: a call that fails changes nothing") {
+    Config config = odd_configs()[0].config;
+    Loaded loaded(config);
+    Session session;
+    SessionOptions options;
+    options.n_seq = 2;
+    REQUIRE(session.create(loaded.model, options).ok());
+    std::vector<Row> rows = rows_of(random_ids(config, config.n_ctx + 1, 13));
+    std::vector<float> logits(rows.size() * config.n_vocab, 7.0f), before = logits;
+    auto refused = [&](const std::vector<Row>& some, Code code) {
+        Status status = session.forward(some.data(), some.size(), logits.data());
+        CHECK(status.code() == code);
+        CHECK(session.n_past(0) == 0);
+        CHECK(session.n_past(1) == 0);
+        CHECK(same_bits(logits, before));
+    };
+    refused(rows, Code::context_full);
+    for (int32_t id : {-1, 65, 1 << 30}) {
+        std::vector<Row> some = {rows[0], {id, 0, true}};
+        refused(some, Code::bad_id);
+    }
+    refused({rows[0], {0, 2, false}}, Code::bad_argument);
+    CHECK(session.forward(rows.data(), 1, nullptr).code() == Code::bad_argument);
+    rows.pop_back();
+    REQUIRE(session.forward(rows.data(), rows.size(), logits.data()).ok());
+    CHECK(session.n_past(0) == config.n_ctx);
+    CHECK(session.forward(rows.data(), 1, logits.data()).code() == Code::context_full);
+    rows[0].seq = 1;
+    CHECK(session.forward(rows.data(), 1, logits.data()).ok());
+    CHECK(session.forward(nullptr, 0, nullptr).ok());
+}
+
+TEST_CASE("session: in memory that is handed in, of exactly the size asked for") {
+    for (const NamedConfig& named : odd_configs()) {
+        CAPTURE(named.name);
+        Loaded loaded(named.config);
+        size_t n = named.config.n_ctx;
+        std::vector<Row> rows = rows_of(random_ids(named.config, n, 14));
+        Session owner;
+        REQUIRE(owner.create(loaded.model, {}).ok());
+        std::vector<float> expected = run(owner, rows, {n});
+        Compute two;
+        REQUIRE(two.create(2).ok());
+        SessionOptions options;
+        options.compute = &two;
+        size_t bytes;
+        REQUIRE(session_bytes(loaded.model, options, &bytes).ok());
+        Image memory(bytes + 64);
+        // NaN everywhere: what was never written must not reach a sum.
+        memset(memory.data(), 0xff, memory.size());
+        options.memory = memory.data();
+        options.memory_bytes = bytes - 1;
+        Session session;
+        CHECK(session.create(loaded.model, options).code() == Code::out_of_memory);
+        options.memory_bytes = bytes;
+        options.memory = memory.data() + 4;
+        CHECK(session.create(loaded.model, options).code() == Code::bad_argument);
+        options.memory = memory.data();
+        size_t before = n_allocations();
+        Status status = session.create(loaded.model, options);
+        CHECK(n_allocations() == before);
+        REQUIRE(status.ok());
+        CHECK(same_bits(run(session, rows, {n}), expected));
+        CHECK(session.create(loaded.model, options).code() == Code::bad_argument);
+        for (size_t i = bytes; i < memory.size(); i++)
+            CHECK(memory.data()[i] == 0xff);
+    }
+}
+
+TEST_CASE("session: nothing is allocated after it is made") {
+    if (!allocations_are_counted()) {
+        MESSAGE("skipped: allocations are not counted in this build");
+        return;
+    }
+    Config config = odd_configs()[0].config;
+    Loaded loaded(config);
+    Compute two;
+    REQUIRE(two.create(2).ok());
+    SessionOptions options;
+    options.compute = &two;
+    Session session;
+    size_t start = n_allocations();
+    REQUIRE(session.create(loaded.model, options).ok());
+    CHECK(n_allocations() > start);  // the trap works
+    std::vector<Row> rows = rows_of(random_ids(config, config.n_ctx, 15));
+    std::vector<float> logits(rows.size() * config.n_vocab);
+    bool ok = true;
+    size_t before = n_allocations();
+    for (int i = 0; i < 3; i++) {
+        ok = ok && session.forward(rows.data(), 20, logits.data()).ok();
+        for (size_t at = 20; at < rows.size(); at++) {
+            ok = ok && session.forward(&rows[at], 1, logits.data()).ok();
+        }
+        ok = ok && session.rewind(0).ok();
+    }
+    CHECK(n_allocations() == before);
+    CHECK(ok);
+}
+
+TEST_CASE("session: the caller's rounding mode changes no bit and is given back") {
+    Config config = odd_configs()[0].config;
+    Loaded loaded(config);
+    Compute two;
+    REQUIRE(two.create(2).ok());
+    SessionOptions options;
+    options.compute = &two;
+    std::vector<Row> rows = rows_of(random_ids(config, config.n_ctx, 16));
+    Session session;
+    REQUIRE(session.create(loaded.model, options).ok());
+    std::vector<float> expected = run(session, rows, {rows.size()});
+    REQUIRE(session.rewind(0).ok());
+    int before = fegetround();
+    if (fesetround(FE_UPWARD) != 0)
+        return;
+    std::vector<float> logits(expected.size());
+    bool ok = session.forward(rows.data(), rows.size(), logits.data()).ok();
+    int after = fegetround();
+    fesetround(before);
+    CHECK(ok);
+    CHECK(after == FE_UPWARD);
+    CHECK(same_bits(logits, expected));
+}
+
+TEST_CASE("session: options that cannot be are refused with their name") {
+    Config config = odd_configs()[0].config;
+    Loaded loaded(config);
+    auto refused = [&](const char* name, SessionOptions options) {
+        Session session;
+        Status status = session.create(loaded.model, options);
+        CAPTURE(status.message());
+        CHECK(!status.ok());
+        CHECK(strstr(status.message(), name) != nullptr);
+    };
+    SessionOptions options;
+    options.n_ctx = 41;
+    refused("n_ctx is 41; the model has 40", options);
+    options = {};
+    options.n_seq = 0;
+    refused("n_seq", options);
+    options.n_seq = static_cast<size_t>(-1) / 2;
+    refused("addressed", options);
+    options = {};
+    options.max_rows = 0;
+    refused("max_rows", options);
+    Model closed;
+    Session session;
+    CHECK(session.create(closed, {}).code() == Code::bad_argument);
+    CHECK(session.forward(nullptr, 0, nullptr).code() == Code::bad_argument);
+    options = {};
+    options.n_ctx = 10;
+    REQUIRE(session.create(loaded.model, options).ok());
+    CHECK(session.n_ctx() == 10);
+    std::vector<Row> rows = rows_of(random_ids(config, 11, 17));
+    std::vector<float> logits(11 * config.n_vocab);
+    CHECK(session.forward(rows.data(), 11, logits.data()).code() == Code::context_full);
+    CHECK(session.forward(rows.data(), 10, logits.data()).ok());
+}

@@ -1,0 +1,327 @@
+#include "minigpt/weights.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <set>
+
+#include "base/half.h"
+#include "minigpt/model.h"
+#include "tests/model/random_model.h"
+#include "tests/temp_folder.h"
+
+using namespace minigpt;
+
+namespace {
+
+// Element [k, out] of a tensor in panels.
+float unpanelled(const TensorInfo& t, size_t k, size_t out) {
+    size_t at = (out / 16 * t.spec.n_in() + k) * 16 + out % 16;
+    if (t.type == ElementType::f32)
+        return static_cast<const float*>(t.data)[at];
+    uint16_t h = static_cast<const uint16_t*>(t.data)[at];
+    return t.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
+}
+
+float element(const TensorInfo& t, size_t i, size_t j) {
+    if (t.spec.layout == Layout::panels) {
+        return t.spec.is_table ? unpanelled(t, j, i) : unpanelled(t, i, j);
+    }
+    size_t at = i * t.spec.shape[1] + j;
+    if (t.type == ElementType::f32)
+        return static_cast<const float*>(t.data)[at];
+    uint16_t h = static_cast<const uint16_t*>(t.data)[at];
+    return t.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
+}
+
+float rounded(float x, ElementType type) {
+    if (type == ElementType::f16)
+        return f16_to_float(float_to_f16(x));
+    if (type == ElementType::bf16)
+        return bf16_to_float(float_to_bf16(x));
+    return x;
+}
+
+Status add_changed(const Config& config, const char* name, const ArrayView& array,
+                   WriterOptions options = {}) {
+    uint64_t bytes;
+    REQUIRE(Writer::image_bytes(config, options, &bytes).ok());
+    Image image(bytes);
+    Writer writer;
+    REQUIRE(writer.open(image.data(), image.size(), config, options).ok());
+    return writer.add(name, array);
+}
+
+}  // namespace
+
+TEST_CASE("weights: GPT-2's five sizes have the parameters that everyone counts") {
+    struct {
+        uint32_t n_layer, n_head, n_embd;
+        uint64_t parameters;
+    } sizes[] = {{6, 12, 768, 81912576},
+                 {12, 12, 768, 124439808},
+                 {24, 16, 1024, 354823168},
+                 {36, 20, 1280, 774030080},
+                 {48, 25, 1600, 1557611200}};
+    for (auto& size : sizes) {
+        Config c;
+        c.n_vocab = c.n_rows = 50257;
+        c.n_ctx = 1024;
+        c.n_embd = size.n_embd;
+        c.n_head = size.n_head;
+        c.n_layer = size.n_layer;
+        c.n_ff = 4 * size.n_embd;
+        CHECK(check(c).ok());
+        CHECK(parameter_count(c, false) == size.parameters);
+        CHECK(tensor_count(c) == 2 + 12 * size.n_layer + 2);
+        if (size.n_layer == 12)
+            CHECK(parameter_count(c, true) == 163037184);
+    }
+}
+
+TEST_CASE("weights: tensors have their names once, in order") {
+    for (const NamedConfig& named : odd_configs()) {
+        CAPTURE(named.name);
+        std::set<std::string> names;
+        size_t n = tensor_count(named.config);
+        for (size_t i = 0; i < n; i++)
+            names.insert(tensor_spec(named.config, i).name);
+        CHECK(names.size() == n);
+        CHECK(names.count("lm_head.weight") == !named.config.tied);
+        CHECK(names.count("h.0.attn.c_attn.bias") == ((named.config.biases & kBiasAttnQkv) != 0));
+        CHECK(std::string(tensor_spec(named.config, 0).name) == "wte.weight");
+    }
+}
+
+TEST_CASE("weights: what is written is read back, in every type and from any strides") {
+    for (const NamedConfig& named : odd_configs()) {
+        for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
+            CAPTURE(named.name);
+            CAPTURE(name_of(type));
+            Arrays arrays = random_arrays(named.config, 1);
+            WriterOptions options;
+            options.type = type;
+            options.source_format = "test";
+            options.source_name = "random";
+            options.converter = "tests";
+            Image image = make_image(named.config, arrays, options);
+            Model model;
+            Status status = model.open(image.data(), image.size());
+            CAPTURE(status.message());
+            REQUIRE(status.ok());
+            CHECK(model.check_weights(Compute()).ok());
+            CHECK(std::string(model.source_format()) == "test");
+            CHECK(std::string(model.source_name()) == "random");
+            CHECK(std::string(model.converter()) == "tests");
+            CHECK(memcmp(&model.config(), &named.config, sizeof(Config)) == 0);
+            REQUIRE(model.n_tensors() == tensor_count(named.config));
+            for (size_t i = 0; i < model.n_tensors(); i++) {
+                TensorInfo t = model.tensor(i);
+                CHECK(reinterpret_cast<uintptr_t>(t.data) % 64 == 0);
+                ElementType expected = t.spec.n_dims == 1 ? ElementType::f32 : type;
+                CHECK(t.type == expected);
+                const std::vector<float>& a = arrays[t.spec.name];
+                bool same = true;
+                for (size_t r = 0; r < t.spec.shape[0]; r++) {
+                    for (size_t c = 0; c < t.spec.shape[1]; c++) {
+                        float wanted = rounded(a[r * t.spec.shape[1] + c], expected);
+                        same = same && element(t, r, c) == wanted;
+                    }
+                }
+                CHECK_MESSAGE(same, t.spec.name);
+            }
+        }
+    }
+}
+
+TEST_CASE("weights: a transposed array with exchanged strides gives the same file") {
+    Config config = odd_configs()[3].config;
+    Arrays arrays = random_arrays(config, 2);
+    Image expected = make_image(config, arrays);
+    Image image(expected.size());
+    Writer writer;
+    REQUIRE(writer.open(image.data(), image.size(), config, {}).ok());
+    for (size_t i = tensor_count(config); i-- > 0;) {  // in any order
+        TensorSpec spec = tensor_spec(config, i);
+        const std::vector<float>& a = arrays[spec.name];
+        std::vector<float> transposed(a.size());
+        size_t n_rows = spec.shape[0], n_cols = spec.shape[1];
+        for (size_t r = 0; r < n_rows; r++) {
+            for (size_t c = 0; c < n_cols; c++)
+                transposed[c * n_rows + r] = a[r * n_cols + c];
+        }
+        ArrayView view = view_of(spec, transposed);
+        view.row_stride = 1;
+        view.col_stride = n_rows;
+        REQUIRE(writer.add(spec.name, view).ok());
+    }
+    REQUIRE(writer.finish().ok());
+    CHECK(memcmp(image.data(), expected.data(), image.size()) == 0);
+}
+
+TEST_CASE("weights: a file and a buffer are the same bytes, mapped or in memory the same model") {
+    TempFolder folder;
+    Config config = odd_configs()[0].config;
+    Arrays arrays = random_arrays(config, 3);
+    Image image = make_image(config, arrays);
+    std::string path = folder / "model.mgpt";
+    Writer writer;
+    REQUIRE(writer.open(path.c_str(), config, {}).ok());
+    for (auto& [name, a] : arrays) {
+        size_t i = 0;
+        while (tensor_spec(config, i).name != name)
+            i++;
+        CHECK(!std::ifstream(path).good());
+        REQUIRE(writer.add(name.c_str(), view_of(tensor_spec(config, i), a)).ok());
+    }
+    REQUIRE(writer.finish().ok());
+    std::ifstream in(path, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(in), {});
+    REQUIRE(bytes.size() == image.size());
+    CHECK(memcmp(bytes.data(), image.data(), image.size()) == 0);
+    Model model;
+    CHECK(model.open(path.c_str()).ok());
+    CHECK(model.open(path.c_str()).code() == Code::bad_argument);
+}
+
+TEST_CASE("weights: the writer names what is wrong") {
+    Config config = odd_configs()[0].config;
+    Arrays arrays = random_arrays(config, 4);
+    std::vector<float>& fc = arrays["h.1.mlp.c_fc.weight"];
+    ArrayView view = ArrayView::matrix(fc.data(), config.n_embd, config.n_ff);
+    auto says = [](const Status& status, const char* text) {
+        CAPTURE(status.message());
+        CHECK(!status.ok());
+        CHECK(strstr(status.message(), text) != nullptr);
+    };
+    ArrayView turned = ArrayView::matrix(fc.data(), config.n_ff, config.n_embd);
+    says(add_changed(config, "h.1.mlp.c_fc.weight", turned),
+         "h.1.mlp.c_fc.weight: shape is [128, 32]; expected [32, 128]");
+    says(add_changed(config, "h.1.mlp.c_fc.bias", view), "shape is [32, 128]; expected [128]");
+    says(add_changed(config, "h.2.mlp.c_fc.weight", view), "h.2.mlp.c_fc.weight: no tensor");
+    says(add_changed(config, "lm_head.weight", view), "lm_head.weight: no tensor");
+    fc[5 * 128 + 77] = NAN;
+    says(add_changed(config, "h.1.mlp.c_fc.weight", view), "weight: NaN at [5, 77]");
+    fc[5 * 128 + 77] = -INFINITY;
+    says(add_changed(config, "h.1.mlp.c_fc.weight", view), "weight: infinity at [5, 77]");
+    fc[5 * 128 + 77] = 70000;
+    WriterOptions f16;
+    f16.type = ElementType::f16;
+    CHECK(add_changed(config, "h.1.mlp.c_fc.weight", view).ok());
+    says(add_changed(config, "h.1.mlp.c_fc.weight", view, f16), "70000 at [5, 77] overflows f16");
+    std::vector<float>& wte = arrays["wte.weight"];
+    wte[20 * 32 + 9] = NAN;
+    says(add_changed(config, "wte.weight", ArrayView::matrix(wte.data(), 65, 32)),
+         "NaN at [20, 9]");
+    std::vector<float>& bias = arrays["ln_f.bias"];
+    bias[31] = NAN;
+    says(add_changed(config, "ln_f.bias", ArrayView::vector(bias.data(), 32)), "NaN at [31]");
+    WriterOptions force;
+    force.allow_non_finite = true;
+    CHECK(add_changed(config, "ln_f.bias", ArrayView::vector(bias.data(), 32), force).ok());
+
+    uint64_t bytes;
+    REQUIRE(Writer::image_bytes(config, {}, &bytes).ok());
+    Image image(bytes);
+    Writer writer;
+    says(writer.open(image.data(), image.size() - 1, config, {}), "bytes for the image");
+    says(writer.open(image.data() + 1, image.size(), config, {}), "expected a multiple of 64");
+    REQUIRE(writer.open(image.data(), image.size(), config, {}).ok());
+    fc[5 * 128 + 77] = 1;
+    REQUIRE(writer.add("h.1.mlp.c_fc.weight", view).ok());
+    says(writer.add("h.1.mlp.c_fc.weight", view), "added twice");
+    says(writer.finish(), "wte.weight: missing");
+    WriterOptions q8;
+    q8.type = ElementType::q8;
+    CHECK(Writer::image_bytes(config, q8, &bytes).code() == Code::not_supported);
+}
+
+TEST_CASE("weights: subnormal numbers are counted") {
+    Config config = odd_configs()[0].config;
+    std::vector<float> bias(32, 0.0f);
+    bias[3] = 1e-40f;
+    bias[4] = -1e-45f;
+    bias[5] = 1.1754944e-38f;
+    uint64_t bytes;
+    REQUIRE(Writer::image_bytes(config, {}, &bytes).ok());
+    Image image(bytes);
+    Writer writer;
+    REQUIRE(writer.open(image.data(), image.size(), config, {}).ok());
+    REQUIRE(writer.add("ln_f.bias", ArrayView::vector(bias.data(), 32)).ok());
+    CHECK(writer.n_denormal() == 2);
+}
+
+TEST_CASE("weights: every shape that cannot be is refused with its field") {
+    Config good = odd_configs()[0].config;
+    auto refused = [&](const char* field, auto change) {
+        Config c = good;
+        change(c);
+        Status status = check(c);
+        CAPTURE(status.message());
+        CHECK(!status.ok());
+        CHECK(strstr(status.message(), field) != nullptr);
+    };
+    refused("n_vocab", [](Config& c) { c.n_vocab = 0; });
+    refused("n_rows", [](Config& c) { c.n_rows = c.n_vocab - 1; });
+    refused("n_ctx", [](Config& c) { c.n_ctx = 0xffffffff; });
+    refused("n_embd", [](Config& c) { c.n_embd = 33; });
+    refused("n_head", [](Config& c) { c.n_head = 0; });
+    refused("n_layer", [](Config& c) { c.n_layer = 5000; });
+    refused("n_ff", [](Config& c) { c.n_ff = 0x80000000; });
+    refused("epsilon", [](Config& c) { c.layer_norm_epsilon = NAN; });
+    refused("epsilon", [](Config& c) { c.layer_norm_epsilon = 0; });
+    refused("activation", [](Config& c) { c.activation = static_cast<Activation>(7); });
+    refused("biases", [](Config& c) { c.biases = 128; });
+}
+
+TEST_CASE("weights: a file cut at any byte, or with any byte of its header changed, is refused") {
+    Config config = odd_configs()[0].config;
+    Image image = make_image(config, random_arrays(config, 5));
+    size_t header_bytes = 0;
+    memcpy(&header_bytes, image.data() + 12, 4);
+    auto opens = [&](const Image& bytes, size_t n) {
+        Model model;
+        return model.open(bytes.data(), n).ok();
+    };
+    REQUIRE(opens(image, image.size()));
+    size_t step = 1;
+    for (size_t n = 0; n < image.size(); n += step) {
+        if (n > 2 * header_bytes)
+            step = 997;
+        if (opens(image, n))
+            FAIL("opened with ", n, " bytes");
+    }
+    std::mt19937 random(6);
+    for (size_t at = 0; at < header_bytes; at++) {
+        unsigned char before = image.data()[at];
+        for (int change : {1 << (random() % 8), 0xff}) {
+            image.data()[at] = static_cast<unsigned char>(before ^ change);
+            if (opens(image, image.size()))
+                FAIL("opened with byte ", at, " changed");
+        }
+        image.data()[at] = before;
+    }
+    Image zeros(4096);
+    memset(zeros.data(), 0, zeros.size());
+    CHECK(!opens(zeros, zeros.size()));
+}
+
+TEST_CASE("weights: a changed weight is found by its checksum, with its tensor's name") {
+    Config config = odd_configs()[0].config;
+    Image image = make_image(config, random_arrays(config, 7));
+    Model model;
+    REQUIRE(model.open(image.data(), image.size()).ok());
+    Compute two;
+    REQUIRE(two.create(2).ok());
+    for (size_t i = 0; i < model.n_tensors(); i++) {
+        TensorInfo t = model.tensor(i);
+        size_t at = static_cast<size_t>(static_cast<const unsigned char*>(t.data) - image.data());
+        image.data()[at + t.bytes - 1] ^= 0x40;
+        Status status = model.check_weights(two);
+        CAPTURE(status.message());
+        CHECK(status.code() == Code::bad_file);
+        CHECK(strstr(status.message(), t.spec.name) != nullptr);
+        image.data()[at + t.bytes - 1] ^= 0x40;
+    }
+    CHECK(model.check_weights(two).ok());
+}
