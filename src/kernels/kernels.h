@@ -1,0 +1,92 @@
+// The table of kernels: small loops over arrays, one set per ISA, all with the same bits.
+//
+// Every sum is ordered as the design's "One arithmetic" says: products over k in one f32
+// accumulator per output, upwards, by fma; rows in 16 lanes, added pairwise at the end. Kernels
+// check nothing, allocate nothing, know no threads, and touch nothing outside the shapes stated.
+// Arrays may have any alignment unless said otherwise, and must not overlap unless said otherwise.
+#pragma once
+
+#include <cstddef>
+
+namespace minigpt {
+
+// Outputs in a panel: one AVX-512, two AVX, four NEON registers of f32.
+constexpr size_t kPanel = 16;
+// Rows that one call of panel_gemm takes at most, whatever the ISA.
+constexpr size_t kMaxRowTile = 6;
+
+// c = a b (+ c) (+ bias): rows of a times panels of b.
+//
+//   c     [m, ldc]     out; the first n of each row; read only if accumulate
+//   a     [k, m]       m rows interleaved; a single row is just a row
+//   b     [n / 16, b_stride]  panels, each [k, 16] of the kernel's element type and then what
+//                      it takes to the next; the last one is [k, 16] too, only its first
+//                      n % 16 outputs reach c
+//   bias  [n]          added last; nullptr: none
+//   m     1 ... kMaxRowTile
+struct PanelGemm {
+    float* c;
+    size_t ldc;
+    const float* a;
+    size_t m;
+    const void* b;
+    size_t b_stride;  // in elements
+    size_t n, k;
+    const float* bias;
+    bool accumulate;
+};
+
+// Element types by their number in the weight file: f32, f16, bf16.
+constexpr size_t kKernelTypes = 3;
+
+struct KernelTable {
+    const char* name;
+    bool exact;  // keeps the promise of equal bits; false: multiplies and adds, its bits are its own
+
+    void (*panel_gemm[kKernelTypes])(const PanelGemm& g);
+
+    // y [n] = x [n] as f32, exactly; x is of the type.
+    void (*widen[kKernelTypes])(float* y, const void* x, size_t n);
+
+    // y [k, m] = x [m, ldx] transposed; m is 1 ... kMaxRowTile.
+    void (*interleave)(float* y, const float* x, size_t ldx, size_t m, size_t k);
+
+    // y [n] += x [n].
+    void (*add)(float* y, const float* x, size_t n);
+
+    // One row: y [n] = (x [n] - mean) / sqrt(var + eps) * w [n] + b [n]; w and b may be nullptr;
+    // y may be x. n > 0.
+    void (*layernorm)(float* y, const float* x, const float* w, const float* b, size_t n,
+                      float eps);
+
+    // One row: y [n] = softmax(x [n] * scale); y may be x. A row of -inf, or of nothing, gives
+    // zeros.
+    void (*softmax)(float* y, const float* x, size_t n, float scale);
+
+    // The maximum of x [n], NaN passed over; -inf if there is nothing else.
+    float (*maximum)(const float* x, size_t n);
+
+    // The sum of exp(x [n] - shift), the exp being softmax's.
+    float (*sum_exp)(const float* x, size_t n, float shift);
+
+    // y [n] = f(x [n]); y may be x. Ranges and errors are stated in row_kernels.inc.
+    void (*gelu_tanh)(float* y, const float* x, size_t n);
+    void (*gelu_erf)(float* y, const float* x, size_t n);
+    void (*exp)(float* y, const float* x, size_t n);
+    void (*log)(float* y, const float* x, size_t n);
+    void (*tanh)(float* y, const float* x, size_t n);
+    void (*erf)(float* y, const float* x, size_t n);
+};
+
+// The ISA's table, by its place in the order of preference; name is nullptr past the end.
+struct KernelChoice {
+    const char* name;
+    const KernelTable* table;
+    bool present;  // this CPU and operating system run it
+};
+KernelChoice kernel_choice(size_t index);
+
+// The best table that is present.
+const KernelTable& best_kernels();
+
+}  // namespace minigpt

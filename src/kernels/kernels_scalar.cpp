@@ -1,0 +1,124 @@
+// The reference: the plainest loops that are right. Every other table gives the same bits.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "base/fma.h"
+#include "base/half.h"
+#include "kernels/tables.h"
+
+namespace minigpt {
+
+float inverse_sqrt(float x) { return 1.0f / std::sqrt(x); }
+
+namespace {
+
+// ---- a vector of one float, for row_kernels.inc
+
+#define MINIGPT_TARGET
+
+using V = float;
+using I = uint32_t;
+using M = bool;
+constexpr size_t kWidth = 1;
+
+inline V load(const float* p) { return *p; }
+inline void store(float* p, V v) { *p = v; }
+inline V load_first(const float*, size_t) { return 0; }  // of fewer than one
+inline void store_first(float*, V, size_t) {}
+inline M first(size_t n) { return n > 0; }
+inline V splat(float f) { return f; }
+inline V add(V a, V b) { return a + b; }
+inline V sub(V a, V b) { return a - b; }
+inline V mul(V a, V b) { return a * b; }
+inline V fma(V a, V b, V c) { return fma_exact(a, b, c); }
+inline M less(V a, V b) { return a < b; }
+inline V select(M m, V a, V b) { return m ? a : b; }
+inline V min(V a, V b) { return a < b ? a : b; }
+inline V max(V a, V b) { return a > b ? a : b; }
+inline I as_int(V v) { return float_to_bits(v); }
+inline V as_float(I i) { return bits_to_float(i); }
+inline I isplat(uint32_t i) { return i; }
+inline I iadd(I a, I b) { return a + b; }
+inline I isub(I a, I b) { return a - b; }
+inline I shift_left_23(I a) { return a << 23; }
+inline I shift_right_23(I a) { return static_cast<uint32_t>(static_cast<int32_t>(a) >> 23); }
+inline V absolute(V a) { return as_float(as_int(a) & 0x7fffffff); }
+inline V with_sign_of(V a, V sign) { return as_float(as_int(a) | (as_int(sign) & 0x80000000)); }
+
+#include "kernels/row_kernels.inc"
+
+// ---- products
+
+inline float widened(float x) { return x; }
+struct F16 {
+    uint16_t bits;
+};
+struct Bf16 {
+    uint16_t bits;
+};
+inline float widened(F16 x) { return f16_to_float(x.bits); }
+inline float widened(Bf16 x) { return bf16_to_float(x.bits); }
+
+template <typename T>
+void panel_gemm_1x16(const PanelGemm& g) {
+    for (size_t j0 = 0; j0 < g.n; j0 += kPanel) {
+        const T* panel = static_cast<const T*>(g.b) + j0 / kPanel * g.b_stride;
+        size_t width = g.n - j0 < kPanel ? g.n - j0 : kPanel;
+        for (size_t i = 0; i < g.m; ++i) {
+            float* c = g.c + i * g.ldc + j0;
+            float acc[kPanel] = {};
+            for (size_t j = 0; g.accumulate && j < width; ++j) acc[j] = c[j];
+            for (size_t k = 0; k < g.k; ++k) {
+                float a = g.a[k * g.m + i];
+                for (size_t j = 0; j < kPanel; ++j) {
+                    acc[j] = fma_exact(a, widened(panel[k * kPanel + j]), acc[j]);
+                }
+            }
+            for (size_t j = 0; j < width; ++j) {
+                c[j] = g.bias != nullptr ? acc[j] + g.bias[j0 + j] : acc[j];
+            }
+        }
+    }
+}
+
+template <typename T>
+void widen(float* y, const void* x, size_t n) {
+    for (size_t i = 0; i < n; ++i) y[i] = widened(static_cast<const T*>(x)[i]);
+}
+
+void interleave(float* y, const float* x, size_t ldx, size_t m, size_t k) {
+    for (size_t i = 0; i < k; ++i) {
+        for (size_t j = 0; j < m; ++j) y[i * m + j] = x[j * ldx + i];
+    }
+}
+
+}  // namespace
+
+void exp_scalar(float* y, const float* x, size_t n) { map<exp_full>(y, x, n); }
+void log_scalar(float* y, const float* x, size_t n) { map<log_full>(y, x, n); }
+void tanh_scalar(float* y, const float* x, size_t n) { map<tanh_full>(y, x, n); }
+void erf_scalar(float* y, const float* x, size_t n) { map<erf_full>(y, x, n); }
+
+const KernelTable kScalarKernels = {
+    "scalar",
+    true,
+    {panel_gemm_1x16<float>, panel_gemm_1x16<F16>, panel_gemm_1x16<Bf16>},
+    {widen<float>, widen<F16>, widen<Bf16>},
+    interleave,
+    add_row,
+    layernorm_row,
+    softmax_row,
+    maximum_row,
+    sum_exp_row,
+    map<gelu_tanh_one>,
+    map<gelu_erf_one>,
+    exp_scalar,
+    log_scalar,
+    tanh_scalar,
+    erf_scalar,
+};
+
+#undef MINIGPT_TARGET
+
+}  // namespace minigpt

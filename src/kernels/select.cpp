@@ -1,0 +1,70 @@
+// Which tables this build has, and which of them this CPU runs: the only place that asks.
+#include "kernels/tables.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#elif defined(__arm__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+namespace minigpt {
+namespace {
+
+bool always() { return true; }
+
+// Best first.
+struct Candidate {
+    const KernelTable* table;
+    bool (*present)();
+};
+
+#if defined(__x86_64__) || defined(__i386__)
+
+// The compiler's runtime asks the operating system too, by xgetbv, before it says avx2. It has no
+// name for f16c on every compiler: leaf 1, ecx, bit 29.
+bool has_avx2() {
+    __builtin_cpu_init();
+    unsigned eax, ebx, ecx, edx;
+    bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29 & 1) != 0;
+    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+const Candidate kCandidates[] = {{&kAvx2Kernels, has_avx2}, {&kScalarKernels, always}};
+
+#elif defined(__aarch64__)
+
+const Candidate kCandidates[] = {{&kNeonKernels, always}, {&kScalarKernels, always}};
+
+#elif defined(__arm__) && defined(__linux__)
+
+// armv7: NEON with fused multiply-add and half-precision conversion, both parts of VFPv4.
+bool has_neon_vfpv4() {
+    unsigned long wanted = 1ul << 12 | 1ul << 16;  // HWCAP_NEON, HWCAP_VFPv4
+    return (getauxval(AT_HWCAP) & wanted) == wanted;
+}
+
+const Candidate kCandidates[] = {{&kNeonKernels, has_neon_vfpv4}, {&kScalarKernels, always}};
+
+#else
+
+const Candidate kCandidates[] = {{&kScalarKernels, always}};
+
+#endif
+
+constexpr size_t kCandidateCount = sizeof kCandidates / sizeof kCandidates[0];
+
+}  // namespace
+
+KernelChoice kernel_choice(size_t index) {
+    if (index >= kCandidateCount) return {nullptr, nullptr, false};
+    const Candidate& c = kCandidates[index];
+    return {c.table->name, c.table, c.present()};
+}
+
+const KernelTable& best_kernels() {
+    size_t index = 0;
+    while (!kCandidates[index].present()) ++index;  // scalar, the last, always is
+    return *kCandidates[index].table;
+}
+
+}  // namespace minigpt

@@ -1,0 +1,24 @@
+// What the kernel files share among themselves.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/kernels.h"
+
+namespace minigpt {
+
+extern const KernelTable kScalarKernels;
+extern const KernelTable kAvx2Kernels;
+extern const KernelTable kNeonKernels;
+
+// 1 / sqrt(x), both correctly rounded: once a row, so one copy serves every ISA.
+float inverse_sqrt(float x);
+
+// The scalar reference's own, for ISAs that cannot do better: armv7's NEON flushes subnormals,
+// which these must take and give.
+void exp_scalar(float* y, const float* x, size_t n);
+void log_scalar(float* y, const float* x, size_t n);
+void tanh_scalar(float* y, const float* x, size_t n);
+void erf_scalar(float* y, const float* x, size_t n);
+
+}  // namespace minigpt

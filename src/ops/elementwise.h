@@ -1,0 +1,35 @@
+// What a model does to each number or each row alone. Nothing here checks its arguments.
+#pragma once
+
+#include <cstddef>
+
+#include "minigpt/compute.h"
+#include "minigpt/weights.h"
+
+namespace minigpt {
+
+// y += x.
+//
+//   y, x  [n]
+void add(const Compute& compute, float* y, const float* x, size_t n);
+
+// x = gelu(x), see minigpt/ops.h.
+//
+//   x  [n]
+void gelu_in_place(const Compute& compute, float* x, size_t n, Activation activation);
+
+// y = a row of an f32, f16 or bf16 table, exactly.
+//
+//   y  [n]  out
+//   x  [n]  of `type`
+void widen_row(float* y, const void* x, ElementType type, size_t n);
+
+// Each row's layernorm; w and b may be nullptr; y may be x. See minigpt/ops.h.
+//
+//   y     [n_rows, ldy]  out
+//   x     [n_rows, ldx]
+//   w, b  [n_embd]
+void layernorm_rows(const Compute& compute, float* y, size_t ldy, const float* x, size_t ldx,
+                    const float* w, const float* b, size_t n_rows, size_t n_embd, float eps);
+
+}  // namespace minigpt

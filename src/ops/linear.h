@@ -1,0 +1,40 @@
+// y = xW + b over weights that lie in panels. Nothing here checks its arguments.
+#pragma once
+
+#include <cstddef>
+
+#include "minigpt/compute.h"
+#include "minigpt/weights.h"
+
+namespace minigpt {
+
+// A weight matrix where it lies: panels of 16 outputs, [n_out / 16, n_in, 16], the last one
+// padded with zeros. `data` is 64-byte aligned. A smaller n_out than the tensor's own asks for
+// its first outputs only.
+struct PanelMatrix {
+    const void* data;
+    ElementType type;  // f32, f16 or bf16
+    size_t n_in, n_out;
+};
+
+// Bytes of scratch that linear() needs for any call of at most max_rows rows and max_n_in inputs.
+// A multiple of 64.
+size_t linear_scratch_bytes(const Compute& compute, size_t max_rows, size_t max_n_in);
+
+// y[i, :] = x[i, :] W + bias. How many rows a call has changes no bit of any of them.
+//
+//   y        [n_rows, ldy]   out; the first w.n_out of each row; must not overlap x
+//   x        [n_rows, ldx]   the first w.n_in of each row
+//   bias     [w.n_out], added last; nullptr: none
+//   scratch  linear_scratch_bytes() long, 64-byte aligned, shared by all threads of the call
+//
+// Allocates nothing.
+void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t ldx,
+            const PanelMatrix& w, const float* bias, size_t n_rows, void* scratch);
+
+// y[e] = W[e, row]: a token's embedding out of the table that is also the output head.
+//
+//   y  [w.n_in]  out
+void gather_row(float* y, const PanelMatrix& w, size_t row);
+
+}  // namespace minigpt
