@@ -13,7 +13,7 @@ class Model;
 enum class TokenizerKind : uint32_t { none = 0, bpe = 1, chars = 2 };
 
 // Two neighbouring tokens that become one. Of all pairs in a word the one of lowest rank (its
-// index in the list) is merged first, and of its occurrences the leftmost.
+// index in the list) is merged first, all its occurrences from left to right.
 struct Merge {
     int32_t left, right, merged;
 };
@@ -36,8 +36,10 @@ struct TokenizerSpec {
 // out: 8-byte aligned, tokenizer_bytes() long. Allocates scratch.
 //
 // Errors, with the token's id: bad_argument (a byte of a BPE vocabulary without a token, two
-// tokens of one spelling, an empty token, a merge of ids outside or whose bytes do not join, a
-// character token that is not one UTF-8 character, an eos outside), out_of_memory.
+// tokens of one spelling, an empty token, a merge of ids outside, listed twice, or whose bytes do
+// not join, a character token that is not one UTF-8 character, an eos or special token outside, a
+// special token of over 1024 bytes), out_of_memory, not_supported (tokens made to collide).
+// Kind none takes no bytes and nothing is written.
 Status tokenizer_bytes(const TokenizerSpec& spec, size_t* bytes);
 Status build_tokenizer(const TokenizerSpec& spec, void* out, size_t bytes);
 
@@ -62,17 +64,19 @@ public:
     // The id whose bytes are these, special or not; -1: none.
     int32_t find(const char* bytes, size_t n_bytes) const;
 
-    // Any bytes, valid UTF-8 or not, NUL included; decoding gives them back.
+    // Any bytes, valid UTF-8 or not, NUL included; joining the tokens' bytes gives them back. To
+    // GPT-2's pattern a byte that is no part of a UTF-8 character is a character of its own,
+    // neither letter, number nor white space.
     //
     //   parse_special  tokens like <|endoftext|> that stand in the text become those tokens;
     //                  otherwise they are plain text
     //   ids            [capacity]  out; n_bytes ids always suffice
     //   n_ids          out
     //
-    // n log n in the longest word. A word past 512 bytes allocates scratch while it is encoded.
-    // Errors: not_supported (no vocabulary), bad_text (a character that a character vocabulary
-    // lacks, with its byte offset), bad_argument (capacity), out_of_memory, bad_file (tables that
-    // lead outside themselves).
+    // n log n in the longest word. A word past 256 bytes allocates 40 bytes a byte while it is
+    // encoded. Errors: not_supported (no vocabulary), bad_text (a character that a character
+    // vocabulary lacks, with its byte offset), bad_argument (capacity), out_of_memory, bad_file
+    // (tables that lead outside themselves). On error *n_ids is 0 and ids are unspecified.
     Status encode(const char* text, size_t n_bytes, bool parse_special, int32_t* ids,
                   size_t capacity, size_t* n_ids) const;
 
@@ -82,7 +86,6 @@ private:
     size_t n_tokens_ = 0;
     int32_t eos_ = -1;
     const unsigned char* tables_ = nullptr;
-    size_t bytes_ = 0;
 };
 
 // Joins the bytes of tokens into whole UTF-8 characters: a character that is split over tokens

@@ -1,0 +1,231 @@
+#include "minigpt/tokenizer.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "tests/json.h"
+#include "tests/text/gpt2_vocabulary.h"
+
+using namespace minigpt;
+using Ids = std::vector<int32_t>;
+
+namespace {
+
+Ids gpt2(const std::string& text, bool parse_special = false) {
+    return encode(gpt2_tokenizer(), text, parse_special);
+}
+
+// Checks every row {text, ids} of a file of lines, and that the ids spell the text.
+size_t check_rows(const std::string& lines) {
+    size_t n = 0;
+    std::istringstream in(lines);
+    for (std::string line; std::getline(in, line);) {
+        test::Json row = test::Json::parse(line);
+        if (row.has("agrees_with_plain_bpe") && !row["agrees_with_plain_bpe"].boolean())
+            continue;
+        bool special = row.has("special_tokens_parsed") && row["special_tokens_parsed"].boolean();
+        const std::string& text = row["text"].text;
+        CAPTURE(text);
+        Ids ids = gpt2(text, special);
+        CHECK(ids == row["ids"].numbers<int32_t>());
+        CHECK(decode(gpt2_tokenizer(), ids) == text);
+        n++;
+    }
+    return n;
+}
+
+std::string random_bytes(TestRandom* random, size_t n) {
+    std::string s;
+    for (size_t i = 0; i < n; i++)
+        s += static_cast<char>(random->below(256));
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("tokenizer: 200 texts in many scripts give tiktoken's ids") {
+    CHECK(check_rows(read_file("tests/data/tokenizer/own.jsonl")) == 200);
+}
+
+TEST_CASE("tokenizer: other projects' cases, naughty strings and the UTF-8 demo give their ids") {
+    std::string lines;
+    if (!read_outside("tokenizer/vectors.jsonl", &lines))
+        return;
+    CHECK(check_rows(lines) > 90);
+    for (const char* name : {"tokenizer/blns.jsonl", "tokenizer/utf8_demo.jsonl"}) {
+        REQUIRE(read_outside(name, &lines));
+        CHECK(check_rows(lines) > 100);
+    }
+}
+
+TEST_CASE("tokenizer: tinyshakespeare gives tiktoken's count, first and last ids") {
+    std::string text, truth;
+    if (!read_outside("text/tinyshakespeare.txt", &text))
+        return;
+    REQUIRE(read_outside("tokenizer/tinyshakespeare.json", &truth));
+    test::Json expected = test::Json::parse(truth);
+    Ids ids = gpt2(text);
+    CHECK(ids.size() == static_cast<size_t>(expected["n_ids"].integer()));
+    REQUIRE(ids.size() > 100);
+    CHECK(Ids(ids.begin(), ids.begin() + 50) == expected["first"].numbers<int32_t>());
+    CHECK(Ids(ids.end() - 50, ids.end()) == expected["last"].numbers<int32_t>());
+    CHECK(decode(gpt2_tokenizer(), ids) == text);
+}
+
+TEST_CASE("tokenizer: white space leaves its last character to the next word") {
+    CHECK(gpt2("Hello  world") == Ids{15496, 220, 995});
+    CHECK(gpt2("a\n\nb") == Ids{64, 198, 198, 65});
+    CHECK(gpt2("a\n\n") == Ids{64, 628});
+    CHECK(gpt2("\n\n") == Ids{628});
+}
+
+TEST_CASE("tokenizer: letters, numbers and white space are Unicode's, contractions ASCII") {
+    CHECK(gpt2(" \xc2\x85x") == Ids{220, 126, 227, 87});
+    CHECK(gpt2(" \xe2\x80\x8bx") == Ids{20126, 87});
+    CHECK(gpt2("4 \xc2\xbd months") == Ids{19, 25208, 1933});
+    CHECK(gpt2("IT'S") == Ids{2043, 6, 50});
+}
+
+TEST_CASE("tokenizer: merges go by rank, and a merge may begin with #") {
+    CHECK(gpt2("brutalist") == Ids{1671, 315, 49845});
+    CHECK(gpt2(" gracefully") == Ids{11542, 2759});
+    CHECK(gpt2("##") == Ids{2235});
+}
+
+TEST_CASE("tokenizer: a very long word takes no recursion and no quadratic time") {
+    Ids ids = gpt2(std::string(1000000, 'a'));
+    CHECK(ids == Ids(250000, 24794));
+    CHECK(decode(gpt2_tokenizer(), gpt2(std::string(300000, ' '))) == std::string(300000, ' '));
+}
+
+TEST_CASE("tokenizer: a special token in text is plain text unless asked for") {
+    CHECK(gpt2("Hi<|endoftext|>") == Ids{17250, 27, 91, 437, 1659, 5239, 91, 29});
+    CHECK(gpt2("Hi<|endoftext|>", true) == Ids{17250, 50256});
+    CHECK(gpt2("<|endoftext|><|endoftext|>x", true) == Ids{50256, 50256, 87});
+    CHECK(gpt2("<|endoftext|", true) == gpt2("<|endoftext|"));
+    // The word before it ends there: its white space has nothing to leave a character to.
+    CHECK(gpt2("a\n\n<|endoftext|>", true) == Ids{64, 628, 50256});
+}
+
+TEST_CASE("tokenizer: of special tokens that begin alike the longest is taken") {
+    Vocabulary v;
+    v.add_bytes();
+    int32_t a = v.add_special("<a"), abc = v.add_special("<abc"), b = v.add_special("<b>");
+    Tokenizer t;
+    Status status = v.build(&t);
+    REQUIRE_MESSAGE(status.ok(), status.message());
+    CHECK(encode(t, "<abc", true) == Ids{abc});
+    CHECK(encode(t, "<ab", true) == Ids{a, v.ids.at("b")});
+    CHECK(encode(t, "<<b><a", true) == Ids{v.ids.at("<"), b, a});
+    CHECK(t.is_special(a));
+    CHECK(t.is_special(b));
+    CHECK_FALSE(t.is_special(a - 1));
+    CHECK_FALSE(t.is_special(-1));
+    CHECK_FALSE(t.is_special(1000));
+}
+
+TEST_CASE("tokenizer: any bytes come back") {
+    TestRandom random;
+    for (size_t n : {1, 2, 3, 7, 8, 9, 100, 255, 256, 257, 5000}) {
+        std::string s = random_bytes(&random, n);
+        CHECK(decode(gpt2_tokenizer(), gpt2(s)) == s);
+        CHECK(decode(gpt2_tokenizer(), gpt2(s, true)) == s);
+    }
+    std::string nul("a\0b\0\0", 5);
+    CHECK(gpt2(nul) == Ids{64, 188, 65, 188, 188});
+    std::string text;
+    if (read_outside("text/UTF-8-test_kuhn.txt", &text)) {
+        CHECK(decode(gpt2_tokenizer(), gpt2(text)) == text);
+    }
+}
+
+TEST_CASE("tokenizer: texts cut or starting anywhere are never read past their end") {
+    std::string text = "It's 4 \xc2\xbd o'clock \xf0\x9f\x98\x80!  \xe2\x80\x83\n\n'll x";
+    for (size_t begin = 0; begin <= text.size(); begin++) {
+        for (size_t end = begin; end <= text.size(); end++) {
+            std::vector<char> exact(text.begin() + static_cast<long>(begin),
+                                    text.begin() + static_cast<long>(end));
+            Ids ids(exact.size() + 1);
+            size_t n = 0;
+            REQUIRE(gpt2_tokenizer()
+                        .encode(exact.data(), exact.size(), true, ids.data(), exact.size(), &n)
+                        .ok());
+            ids.resize(n);
+            REQUIRE(decode(gpt2_tokenizer(), ids) == text.substr(begin, end - begin));
+        }
+    }
+}
+
+TEST_CASE("tokenizer: capacity is kept, and exactly enough is enough") {
+    std::string text = "Hello  world";
+    int32_t ids[4] = {-7, -7, -7, -7};
+    size_t n = 0;
+    CHECK(gpt2_tokenizer().encode(text.data(), text.size(), false, ids, 3, &n).ok());
+    CHECK(n == 3);
+    ids[2] = -7;
+    Status status = gpt2_tokenizer().encode(text.data(), text.size(), false, ids, 2, &n);
+    CHECK(status.code() == Code::bad_argument);
+    CHECK(ids[2] == -7);
+    CHECK(gpt2_tokenizer().encode("", 0, false, nullptr, 0, &n).ok());
+    CHECK(n == 0);
+}
+
+TEST_CASE("tokenizer: every token is found by its bytes") {
+    const Tokenizer& t = gpt2_tokenizer();
+    CHECK(t.n_tokens() == 50257);
+    CHECK(t.eos() == 50256);
+    for (int32_t id = 0; id < 50257; id++) {
+        size_t n;
+        const char* bytes = t.token(id, &n);
+        REQUIRE(t.find(bytes, n) == id);
+    }
+    CHECK(t.find("", 0) == -1);
+    CHECK(t.find("qqqqqqq", 7) == -1);
+    size_t n = 1;
+    t.token(50257, &n);
+    CHECK(n == 0);
+    t.token(-1, &n);
+    CHECK(n == 0);
+}
+
+TEST_CASE("tokenizer: none says so") {
+    Tokenizer t;
+    size_t n;
+    CHECK(t.encode("a", 1, false, nullptr, 0, &n).code() == Code::not_supported);
+    CHECK(t.open(nullptr, 0).ok());
+    CHECK(t.kind() == TokenizerKind::none);
+    CHECK(t.eos() == -1);
+    CHECK(t.find("a", 1) == -1);
+}
+
+TEST_CASE("tokenizer: a character vocabulary has one token a character, and names what it lacks") {
+    Vocabulary v;
+    v.kind = TokenizerKind::chars;
+    for (const char* c : {"\n", "a", "b", "\xc3\xa9", "\xf0\x9f\x98\x80"})
+        v.add(c);
+    int32_t end = v.add_special("<end>");
+    int32_t z = v.add_special("z");
+    Tokenizer t;
+    Status status = v.build(&t);
+    REQUIRE_MESSAGE(status.ok(), status.message());
+    CHECK(encode(t, "ab\n\xc3\xa9\xf0\x9f\x98\x80") == Ids{1, 2, 0, 3, 4});
+    CHECK(encode(t, "a<end>bz", true) == Ids{1, end, 2, z});
+    struct {
+        std::string text, message;
+    } cases[] = {
+        {"abc", "text: U+0063 at byte 2 is not in the model's vocabulary"},
+        {"a\xc3\xa9\xe2\x82\xac", "text: U+20AC at byte 3 is not in the model's vocabulary"},
+        {"a\xff", "text: byte 0xFF at byte 1 is not UTF-8"},
+        {"a\xc3", "text: byte 0xC3 at byte 1 is not UTF-8"},
+        {"a<end>", "text: U+003C at byte 1 is not in the model's vocabulary"},
+        {"az", "text: U+007A at byte 1 is not in the model's vocabulary"},
+    };
+    for (const auto& c : cases) {
+        int32_t ids[16];
+        size_t n;
+        status = t.encode(c.text.data(), c.text.size(), false, ids, 16, &n);
+        CHECK(status.code() == Code::bad_text);
+        CHECK(status.message() == c.message);
+    }
+}
