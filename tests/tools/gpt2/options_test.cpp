@@ -1,0 +1,186 @@
+#include "tools/gpt2/options.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <set>
+
+#include "tools/gpt2/error.h"
+
+using namespace minigpt::cli;
+
+namespace {
+
+// The message of a refused command line, which must be of status 2.
+std::string misuse_of(const std::vector<std::string>& args) {
+    try {
+        parse(args);
+    } catch (const Error& error) {
+        CHECK(error.exit_status == kMisused);
+        return error.message;
+    }
+    return "";
+}
+
+bool begins_with(const std::string& text, const std::string& start) {
+    return text.compare(0, start.size(), start) == 0;
+}
+
+std::vector<int64_t> ids_of(const char* text) {
+    std::vector<int64_t> ids;
+    CHECK(parse_ids(text, &ids) == "");
+    return ids;
+}
+
+}  // namespace
+
+TEST_CASE("options: no subcommand is generate, with the documented defaults") {
+    for (const Options& o : {parse({}), parse({"generate"})}) {
+        CHECK(o.command == kGenerate);
+        CHECK(!o.model);
+        CHECK(o.check_weights);
+        CHECK((!o.text && !o.file && !o.ids));
+        CHECK((o.n_threads == 0 && !o.isa && o.use_cache && o.chunk == 256 && o.kv == "f32"));
+        CHECK(o.n_new == 200);
+        CHECK(o.sampler.temperature == 1);
+        CHECK(o.sampler.top_k == 0);
+        CHECK(o.sampler.top_p == 1);
+        CHECK(o.sampler.min_p == 0);
+        CHECK(o.sampler.repeat_penalty == 1);
+        CHECK(!o.seed);
+        CHECK(o.overflow == minigpt::Overflow::stop);
+        CHECK((!o.ignore_eos && !o.echo && !o.print_ids && !o.json && !o.special));
+    }
+}
+
+TEST_CASE("options: every flag of generate is read") {
+    Options o = parse({"-m",           "a.mgpt",     "-p",
+                       "-5 degrees",   "-n",         "7",
+                       "--temp",       "0.5",        "--top-k",
+                       "40",           "--top-p",    "0.9",
+                       "--min-p",      "1e-2",       "--repeat-penalty",
+                       "1.5",          "-s",         "18446744073709551615",
+                       "--stop",       "\n",         "--stop",
+                       "END",          "--overflow", "slide",
+                       "--ignore-eos", "--echo",     "--print-ids",
+                       "--special",    "-t",         "3",
+                       "--isa",        "scalar",     "--no-cache",
+                       "--chunk",      "17",         "--kv",
+                       "q8",           "--no-check"});
+    CHECK(*o.model == "a.mgpt");
+    CHECK(*o.text == "-5 degrees");
+    CHECK(o.n_new == 7);
+    CHECK(o.sampler.temperature == 0.5f);
+    CHECK(o.sampler.top_k == 40);
+    CHECK(o.sampler.top_p == 0.9f);
+    CHECK(o.sampler.min_p == 0.01f);
+    CHECK(o.sampler.repeat_penalty == 1.5f);
+    CHECK(*o.seed == UINT64_MAX);
+    CHECK(o.stops == std::vector<std::string>{"\n", "END"});
+    CHECK(o.overflow == minigpt::Overflow::slide);
+    CHECK((o.ignore_eos && o.echo && o.print_ids && o.special));
+    CHECK(o.n_threads == 3);
+    CHECK(*o.isa == "scalar");
+    CHECK((!o.use_cache && o.chunk == 17 && o.kv == "q8" && !o.check_weights));
+}
+
+TEST_CASE("options: --flag=value is --flag value, also with = in the value") {
+    CHECK(*parse({"--ids=1,2"}).ids == std::vector<int64_t>{1, 2});
+    CHECK(parse({"--stop=a=b"}).stops[0] == "a=b");
+    CHECK(parse({"--ids="}).ids->empty());
+    CHECK(begins_with(misuse_of({"--echo=1"}), "--echo: takes no value"));
+}
+
+TEST_CASE("options: a flag given twice counts as given last") {
+    CHECK(parse({"-n", "1", "-n", "2"}).n_new == 2);
+    CHECK(*parse({"-p", "a", "-p", "b"}).text == "b");
+}
+
+TEST_CASE("options: numbers are strict, and their flag is named") {
+    const char* const kWhole[] = {"5x",         "-1",  "+5",  " 5",   "5 ",
+                                  "",           "1.0", "1e3", "0x10", "99999999999999999999",
+                                  "4294967296", "nan"};
+    for (const char* flag : {"-n", "--top-k", "-t", "--chunk"}) {
+        for (const char* value : kWhole)
+            CHECK(begins_with(misuse_of({flag, value}), std::string(flag) + ": found "));
+        CHECK(begins_with(misuse_of({flag}), std::string(flag) + ": its value"));
+    }
+    CHECK(begins_with(misuse_of({"-s", "18446744073709551616"}), "-s: found"));
+    CHECK(begins_with(misuse_of({"-t", "0"}), "-t: found 0"));
+    CHECK(begins_with(misuse_of({"-t", "257"}), "-t: found 257"));
+    CHECK(begins_with(misuse_of({"--chunk", "0"}), "--chunk: found 0"));
+    CHECK(begins_with(misuse_of({"score", "--stride", "0"}), "--stride: found 0"));
+
+    const char* const kReal[] = {"",      "x",  "nan", "inf", "-1", "-0.1", "1e39",
+                                 "0x1p3", " 1", "1 ",  "1,5", "1e", "--1",  "1e999"};
+    for (const char* flag : {"--temp", "--top-p", "--min-p", "--repeat-penalty"}) {
+        for (const char* value : kReal)
+            CHECK(begins_with(misuse_of({flag, value}), std::string(flag) + ": found "));
+    }
+    CHECK(begins_with(misuse_of({"--top-p", "1.01"}), "--top-p: found 1.01"));
+    CHECK(begins_with(misuse_of({"--repeat-penalty", "0"}), "--repeat-penalty: found 0"));
+    CHECK(begins_with(misuse_of({"--repeat-penalty", "1e-60"}), "--repeat-penalty: found"));
+}
+
+TEST_CASE("options: what is no flag, subcommand or choice is named") {
+    CHECK(begins_with(misuse_of({"--tmp", "1"}), "--tmp: no such flag; see gpt2 generate --help"));
+    CHECK(begins_with(misuse_of({"-x"}), "-x: no such flag"));
+    CHECK(begins_with(misuse_of({"tokenize", "--temp", "1"}), "--temp: not a flag of tokenize"));
+    CHECK(begins_with(misuse_of({"Hello"}), "Hello: no such subcommand"));
+    CHECK(begins_with(misuse_of({""}), ": no such subcommand"));
+    CHECK(begins_with(misuse_of({"generate", "Hello"}), "Hello: unexpected"));
+    CHECK(begins_with(misuse_of({"generate", ""}), ": unexpected"));
+    CHECK(begins_with(misuse_of({"generate", "-"}), "-: unexpected"));
+    CHECK(begins_with(misuse_of({"--overflow", "wrap"}), "--overflow: found wrap, expected stop"));
+    CHECK(begins_with(misuse_of({"--kv", "f64"}), "--kv: found f64, expected f32 or f16 or q8"));
+    CHECK(begins_with(misuse_of({"--stop", ""}), "--stop: its value is empty"));
+    CHECK(begins_with(misuse_of({"-m", ""}), "-m: its value is empty"));
+    CHECK(begins_with(misuse_of({"--isa", ""}), "--isa: its value is empty"));
+}
+
+TEST_CASE("options: what contradicts itself is refused") {
+    CHECK(begins_with(misuse_of({"-p", "a", "-f", "b"}), "-p, -f, --ids: only one"));
+    CHECK(begins_with(misuse_of({"-p", "a", "--ids", "1"}), "-p, -f, --ids: only one"));
+    CHECK(begins_with(misuse_of({"--json", "--print-ids"}), "--json, --print-ids: only one"));
+    CHECK(begins_with(misuse_of({"--json", "--echo"}), "--json, --echo"));
+}
+
+TEST_CASE("options: ids have commas, spaces or both between") {
+    using Ids = std::vector<int64_t>;
+    CHECK(ids_of("1,2,3") == Ids{1, 2, 3});
+    CHECK(ids_of(" 1 2\n3\t") == Ids{1, 2, 3});
+    CHECK(ids_of("1, 2 ,3") == Ids{1, 2, 3});
+    CHECK(ids_of("50256") == Ids{50256});
+    CHECK(ids_of("") == Ids{});
+    CHECK(ids_of(" ") == Ids{});
+    // No vocabulary has these; the model says so, not the command line.
+    CHECK(ids_of("-1") == Ids{-1});
+    CHECK(ids_of("99999999999999999999") == Ids{INT64_MAX});
+    for (const char* text : {"1,,2", ",1", "1,", "a", "1.5", "1;2", "0x1", "-", "--1", "1,-"}) {
+        CAPTURE(text);
+        std::vector<int64_t> ids;
+        CHECK(parse_ids(text, &ids) != "");
+        CHECK(begins_with(misuse_of({"--ids", text}), "--ids: found "));
+    }
+}
+
+TEST_CASE("options: each subcommand's flags are distinct, and its help has them all") {
+    for (size_t c = 0; c < kNumCommands; c++) {
+        std::set<std::string> names;
+        std::string help = help_text(kCommands[c].command, true);
+        for (size_t i = 0; i < kNumFlags; i++) {
+            if ((kFlags[i].commands & kCommands[c].command) == 0)
+                continue;
+            CHECK(names.insert(kFlags[i].name).second);
+            CHECK(help.find(std::string("  ") + kFlags[i].name + " ") != std::string::npos);
+        }
+        CHECK(parse({kCommands[c].name, "--help"}).help);
+        CHECK(parse({kCommands[c].name, "-h", "--nonsense"}).help);
+        size_t begin = 0;
+        for (size_t end; (end = help.find('\n', begin)) != std::string::npos; begin = end + 1)
+            CHECK(end - begin <= 98);
+        CHECK(help_text(kGenerate, false).find(kCommands[c].name) != std::string::npos);
+    }
+    CHECK(parse({"--help"}).help);
+    CHECK(parse({"--version"}).version);
+}

@@ -1,0 +1,15 @@
+// The subcommands. Each writes to stdout and throws Error when it cannot go on.
+#pragma once
+
+#include "options.h"
+
+namespace minigpt::cli {
+
+void generate(const Options& options);
+void tokenize(const Options& options);
+void detokenize(const Options& options);
+void logits(const Options& options);
+void score(const Options& options);
+void inspect(const Options& options);
+
+}  // namespace minigpt::cli

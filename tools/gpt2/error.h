@@ -1,0 +1,33 @@
+// How a subcommand gives up: one line on stderr and an exit status.
+#pragma once
+
+#include <string>
+
+#include "minigpt/status.h"
+
+namespace minigpt::cli {
+
+constexpr int kDone = 0;
+constexpr int kRefused = 1;  // the input or the model
+constexpr int kMisused = 2;  // the command line
+
+// Thrown by anything in this folder; only main catches it.
+struct Error {
+    int exit_status;
+    std::string message;  // names the thing first: "PATH: what is wrong"
+};
+
+// printf into a string.
+std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+
+// printf-like; throw an Error of status kRefused or kMisused.
+[[noreturn]] void refuse(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+[[noreturn]] void misuse(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+
+// Refuses when the library did, in its words after the thing's name.
+void require(const Status& status, const std::string& thing);
+
+// Writes "gpt2: message" as one line on stderr: bytes that would end or hide it become '?'.
+void print_line(const std::string& message);
+
+}  // namespace minigpt::cli

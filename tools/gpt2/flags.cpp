@@ -1,0 +1,123 @@
+// The tables: subcommands and flags.
+#include "options.h"
+
+#include <cstdint>
+
+namespace minigpt::cli {
+namespace {
+
+constexpr unsigned kRuns = kGenerate | kLogits | kScore;
+constexpr unsigned kReadsText = kRuns | kTokenize;
+constexpr uint64_t kMostTokens = UINT32_MAX;
+
+using O = Options;
+using A = Argument;
+
+}  // namespace
+
+const CommandInfo kCommands[] = {
+    {kGenerate, "generate", "[-m MODEL] [-p TEXT | -f FILE | --ids 1,2,3] [FLAGS]",
+     "continue a prompt (what gpt2 does when no subcommand is named)"},
+    {kTokenize, "tokenize", "[-m MODEL] [-p TEXT | -f FILE] [--special]",
+     "text to token ids: spaces between, a newline at the end"},
+    {kDetokenize, "detokenize", "[-m MODEL] [--ids 1,2,3]",
+     "token ids to the bytes they stand for, nothing added"},
+    {kLogits, "logits", "[-m MODEL] [-p TEXT | -f FILE | --ids 1,2,3] [--all] [FLAGS]",
+     "the logits after the last token as JSON: {\"ids\":[...],\"logits\":[...]}"},
+    {kScore, "score", "[-m MODEL] [-p TEXT | -f FILE | --ids 1,2,3] [FLAGS]",
+     "how well the model predicts a text: mean loss (nats), perplexity, bits per byte"},
+    {kInspect, "inspect", "[-m MODEL] [--json] [FLAGS]",
+     "configuration, parameters, tensors and memory of a model"},
+};
+const size_t kNumCommands = sizeof kCommands / sizeof kCommands[0];
+
+const Flag kFlags[] = {
+    {"-m", "MODEL", kAnyCommand, "weight file (.mgpt); without it the small model inside gpt2",
+     [](O& o, const A& a) { o.model = a.nonempty_text(); }},
+
+    {"-p", "TEXT", kReadsText, "this text", [](O& o, const A& a) { o.text = a.text(); }},
+    {"-f", "FILE", kReadsText,
+     "the text of this file, byte for byte (a last newline too); - is\nstandard input, as is no "
+     "-p, -f or --ids",
+     [](O& o, const A& a) { o.file = a.nonempty_text(); }},
+    {"--ids", "IDS", kRuns, "these token ids, commas or spaces between",
+     [](O& o, const A& a) { o.ids = a.ids(); }},
+    {"--ids", "IDS", kDetokenize, "commas or spaces between; without it from standard input",
+     [](O& o, const A& a) { o.ids = a.ids(); }},
+    {"--special", nullptr, kReadsText, "<|endoftext|> in the text is the token, not plain text",
+     [](O& o, const A&) { o.special = true; }},
+
+    {"-n", "N", kGenerate, "tokens to write at most (200)",
+     [](O& o, const A& a) { o.n_new = static_cast<size_t>(a.whole(0, kMostTokens)); }},
+    {"--temp", "T", kGenerate, "temperature; 0 is greedy (1)",
+     [](O& o, const A& a) { o.sampler.temperature = a.real(0, 1e6); }},
+    {"--top-k", "K", kGenerate, "sample from the K likeliest tokens; 0 is off (0)",
+     [](O& o, const A& a) { o.sampler.top_k = static_cast<size_t>(a.whole(0, kMostTokens)); }},
+    {"--top-p", "P", kGenerate, "sample from the smallest set that reaches P; 1 is off (1)",
+     [](O& o, const A& a) { o.sampler.top_p = a.real(0, 1); }},
+    {"--min-p", "P", kGenerate, "drop tokens less likely than P times the likeliest; 0 is off (0)",
+     [](O& o, const A& a) { o.sampler.min_p = a.real(0, 1); }},
+    {"--repeat-penalty", "R", kGenerate, "above 1 makes tokens that were there less likely (1)",
+     [](O& o, const A& a) { o.sampler.repeat_penalty = a.real(0, 1e6, true); }},
+    {"-s", "SEED", kGenerate, "seed of the sampling; without it one is chosen and told on stderr",
+     [](O& o, const A& a) { o.seed = a.whole(0, UINT64_MAX); }},
+    {"--stop", "TEXT", kGenerate, "end before this text; may be given several times",
+     [](O& o, const A& a) { o.stops.push_back(a.nonempty_text()); }},
+    {"--overflow", "stop|slide", kGenerate,
+     "at a full context stop, or go on from its last half (stop)",
+     [](O& o, const A& a) {
+         static const char* const kWords[] = {"stop", "slide"};
+         o.overflow = a.choice(kWords, 2) == 0 ? Overflow::stop : Overflow::slide;
+     }},
+    {"--ignore-eos", nullptr, kGenerate, "do not end at <|endoftext|>",
+     [](O& o, const A&) { o.ignore_eos = true; }},
+    {"--echo", nullptr, kGenerate, "print the prompt first", [](O& o, const A&) { o.echo = true; }},
+    {"--print-ids", nullptr, kGenerate, "print the new token ids instead of text",
+     [](O& o, const A&) { o.print_ids = true; }},
+    {"--json", nullptr, kGenerate,
+     "a JSON object: prompt_ids, ids, text, seed, finish (length, eos,\n"
+     "stop, context); bytes that are not UTF-8 become U+FFFD, ids are exact",
+     [](O& o, const A&) { o.json = true; }},
+
+    {"--all", nullptr, kLogits, "one array a position instead of the last position's",
+     [](O& o, const A&) { o.all_positions = true; }},
+
+    {"--bos", nullptr, kScore,
+     "put <|endoftext|> in front, so that the first token is predicted too",
+     [](O& o, const A&) { o.bos = true; }},
+    {"--per-token", nullptr, kScore, "each predicted token and its log probability, too",
+     [](O& o, const A&) { o.per_token = true; }},
+    {"--stride", "N", kScore,
+     "a text longer than n_ctx goes through windows of n_ctx tokens that\n"
+     "begin N apart; in each only the tokens it is first to have count (n_ctx)",
+     [](O& o, const A& a) { o.stride = static_cast<size_t>(a.whole(1, kMostTokens)); }},
+    {"--json", nullptr, kScore | kInspect, "print JSON", [](O& o, const A&) { o.json = true; }},
+
+    {"-t", "THREADS", kAnyCommand, "threads; the text never depends on it (all physical cores)",
+     [](O& o, const A& a) { o.n_threads = static_cast<size_t>(a.whole(1, Compute::kMaxThreads)); }},
+    {"--isa", "NAME", kRuns | kInspect, "kernels to use; --version lists them (the best)",
+     [](O& o, const A& a) { o.isa = a.nonempty_text(); }},
+    {"--no-cache", nullptr, kRuns, "recompute everything for each token (same bits, slow)",
+     [](O& o, const A&) { o.use_cache = false; }},
+    {"--chunk", "N", kRuns | kInspect, "rows computed together in prefill (256)",
+     [](O& o, const A& a) { o.chunk = static_cast<size_t>(a.whole(1, kMostTokens)); }},
+    {"--kv", "f32|f16|q8", kRuns | kInspect,
+     "element type of the KV cache; f16 and q8 are not there yet (f32)",
+     [](O& o, const A& a) {
+         static const char* const kWords[] = {"f32", "f16", "q8"};
+         o.kv = kWords[a.choice(kWords, 3)];
+     }},
+    {"--no-check", nullptr, kAnyCommand, "do not compare the model with its checksums",
+     [](O& o, const A&) { o.check_weights = false; }},
+    {"--help", nullptr, kAnyCommand, "this text (also -h)", [](O& o, const A&) { o.help = true; }},
+};
+const size_t kNumFlags = sizeof kFlags / sizeof kFlags[0];
+
+const CommandInfo& info(Command command) {
+    size_t i = 0;
+    while (kCommands[i].command != command)
+        i++;
+    return kCommands[i];
+}
+
+}  // namespace minigpt::cli

@@ -1,0 +1,132 @@
+#include "loaded.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <memory>
+
+#include "error.h"
+
+extern "C" const unsigned char minigpt_bundled_model[];
+extern "C" const unsigned char minigpt_bundled_model_end[];
+
+namespace minigpt::cli {
+namespace {
+
+constexpr size_t kLogitsBytes = size_t{8} << 20;
+
+void create_compute(const Options& options, Compute* compute) {
+    const char* isa = options.isa ? options.isa->c_str() : nullptr;
+    Status status = compute->create(options.n_threads, isa);
+    if (status.ok())
+        return;
+    std::string message = (isa != nullptr ? "--isa " + *options.isa + ": " : "") + status.message();
+    throw Error{status.code() == Code::bad_argument ? kMisused : kRefused, message};
+}
+
+// Rows [n_ids] of sequence 0; logits are wanted from row `first` on.
+std::vector<Row> make_rows(const int32_t* ids, size_t n_ids, size_t first) {
+    std::vector<Row> rows(n_ids);
+    for (size_t i = 0; i < n_ids; i++)
+        rows[i] = Row{ids[i], 0, i >= first};
+    return rows;
+}
+
+}  // namespace
+
+Loaded::Loaded(const Options& options) {
+    if (options.kv != "f32") {
+        refuse("--kv %s: not supported yet, expected f32", options.kv.c_str());
+    }
+    create_compute(options, &compute);
+    if (options.model) {
+        name = *options.model;
+        require(model.open(name.c_str()), name);
+    } else {
+        name = "the model inside gpt2";
+        size_t n_bytes = static_cast<size_t>(minigpt_bundled_model_end - minigpt_bundled_model);
+        require(model.open(minigpt_bundled_model, n_bytes), name);
+    }
+    if (options.check_weights)
+        require(model.check_weights(compute), name);
+    require(tokenizer.open(model), name);
+}
+
+std::vector<int32_t> to_ids(const Input& input, const Options& options, const Loaded& loaded) {
+    std::vector<int32_t> ids;
+    if (!input.is_text) {
+        uint32_t n_vocab = loaded.model.config().n_vocab;
+        for (size_t i = 0; i < input.ids.size(); i++) {
+            if (input.ids[i] < 0 || input.ids[i] >= int64_t{n_vocab}) {
+                refuse("%s: number %zu is id %" PRId64 ", expected 0 to %" PRIu32
+                       ", the vocabulary of %s",
+                       input.name.c_str(), i + 1, input.ids[i], n_vocab - 1, loaded.name.c_str());
+            }
+            ids.push_back(static_cast<int32_t>(input.ids[i]));
+        }
+        return ids;
+    }
+    if (loaded.tokenizer.kind() == TokenizerKind::none) {
+        refuse("%s: the model has no vocabulary, so it cannot read text (--ids works)",
+               loaded.name.c_str());
+    }
+    // Not a vector: its zeros would touch all of it, and most texts need a quarter.
+    std::unique_ptr<int32_t[]> buffer(new int32_t[input.text.size() + 1]);
+    size_t n_ids = 0;
+    require(loaded.tokenizer.encode(input.text.data(), input.text.size(), options.special,
+                                    buffer.get(), input.text.size(), &n_ids),
+            input.name);
+    return std::vector<int32_t>(buffer.get(), buffer.get() + n_ids);
+}
+
+void make_runnable(std::vector<int32_t>* ids, const Input& input, const Loaded& loaded) {
+    if (ids->empty()) {
+        if (loaded.tokenizer.eos() < 0) {
+            refuse("%s: the prompt is empty, and %s has no <|endoftext|> to begin with",
+                   input.name.c_str(), loaded.name.c_str());
+        }
+        ids->push_back(loaded.tokenizer.eos());
+    }
+    size_t n_ctx = loaded.model.config().n_ctx;
+    if (ids->size() > n_ctx) {
+        refuse("%s: found %zu tokens, expected at most %zu, the context of %s", input.name.c_str(),
+               ids->size(), n_ctx, loaded.name.c_str());
+    }
+}
+
+SessionOptions session_options(const Options& options, const Loaded& loaded) {
+    SessionOptions session;
+    // Rows past n_ctx would only cost memory: one sequence never has more at once.
+    session.max_rows = std::min<size_t>(options.chunk, loaded.model.config().n_ctx);
+    session.compute = &loaded.compute;
+    return session;
+}
+
+void run_ids(Session& session, const Options& options, const int32_t* ids, size_t n_ids,
+             size_t first, const TakeLogits& take) {
+    size_t n_vocab = session.model().config().n_vocab;
+    size_t n_wanted = n_ids - first;
+    size_t n_rows = std::max<size_t>(1, kLogitsBytes / (n_vocab * sizeof(float)));
+    n_rows = options.use_cache ? std::min({n_rows, n_wanted, options.chunk}) : 1;
+    std::vector<float> logits(n_rows * n_vocab);
+    std::vector<Row> rows = make_rows(ids, n_ids, first);
+    auto forward = [&](size_t begin, size_t end, float* out) {
+        require(session.forward(rows.data() + begin, end - begin, out), "forward pass");
+    };
+    require(session.rewind(0), "rewind");
+    if (options.use_cache && first > 0)
+        forward(0, first, nullptr);
+    for (size_t i = first; i < n_ids; i += n_rows) {
+        size_t end = std::min(i + n_rows, n_ids);
+        if (options.use_cache) {
+            forward(i, end, logits.data());
+        } else {
+            require(session.rewind(0), "rewind");
+            forward(0, end, logits.data());
+            rows[i].logits = false;  // the next pass runs over it and wants only its own
+        }
+        for (size_t j = i; j < end; j++)
+            take(j, logits.data() + (j - i) * n_vocab);
+    }
+}
+
+}  // namespace minigpt::cli

@@ -1,0 +1,40 @@
+// gpt2 logits: what the model says after the last token, or after each, as JSON.
+#include "commands.h"
+#include "error.h"
+#include "input.h"
+#include "loaded.h"
+#include "output.h"
+
+namespace minigpt::cli {
+namespace {
+
+void write_row(Output& out, const float* row, size_t n) {
+    out.write("[");
+    for (size_t i = 0; i < n; i++)
+        out.write((i == 0 ? "" : ",") + json_number(row[i]));
+    out.write("]");
+}
+
+}  // namespace
+
+void logits(const Options& options) {
+    Input input = read_input(options);
+    Loaded loaded(options);
+    std::vector<int32_t> ids = to_ids(input, options, loaded);
+    make_runnable(&ids, input, loaded);
+    Session session;
+    require(session.create(loaded.model, session_options(options, loaded)), loaded.name);
+
+    Output out;
+    out.write("{\"ids\":" + json_ids(ids) + ",\"logits\":" + (options.all_positions ? "[" : ""));
+    size_t first = options.all_positions ? 0 : ids.size() - 1;
+    run_ids(session, options, ids.data(), ids.size(), first, [&](size_t i, const float* row) {
+        if (i > first)
+            out.write(",\n");
+        write_row(out, row, loaded.model.config().n_vocab);
+    });
+    out.write(options.all_positions ? "]}\n" : "}\n");
+    out.finish();
+}
+
+}  // namespace minigpt::cli

@@ -1,0 +1,73 @@
+// gpt2: runs GPT-2 models. This file only dispatches.
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "error.h"
+#include "minigpt/compute.h"
+#include "options.h"
+#include "output.h"
+
+namespace minigpt::cli {
+namespace {
+
+const char kVersion[] = "0.1";
+
+std::string version_text() {
+    std::string out = format("gpt2 %s (libminigpt); kernels:", kVersion);
+    bool present = false;
+    for (size_t i = 0; const char* name = isa_name(i, &present); i++) {
+        out += format(" %s%s", name, present ? "" : " (not on this CPU)");
+    }
+    return out + '\n';
+}
+
+void dispatch(const Options& options, bool named) {
+    Output out;
+    if (options.version || options.help) {
+        out.write(options.version ? version_text() : help_text(options.command, named));
+        out.finish();
+        return;
+    }
+    switch (options.command) {
+        case kGenerate:
+            return generate(options);
+        case kTokenize:
+            return tokenize(options);
+        case kDetokenize:
+            return detokenize(options);
+        case kLogits:
+            return logits(options);
+        case kScore:
+            return score(options);
+        case kInspect:
+            return inspect(options);
+    }
+}
+
+int run(const std::vector<std::string>& args) {
+    try {
+        dispatch(parse(args), !args.empty() && args[0][0] != '-');
+        return kDone;
+    } catch (const Error& error) {
+        print_line(error.message);
+        return error.exit_status;
+    } catch (const std::bad_alloc&) {
+        print_line("out of memory");
+    } catch (const std::exception& error) {
+        print_line(error.what());
+    }
+    return kRefused;
+}
+
+}  // namespace
+}  // namespace minigpt::cli
+
+int main(int argc, char** argv) {
+    // A closed pipe is then an error of write, told like any other.
+    signal(SIGPIPE, SIG_IGN);
+    return minigpt::cli::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+}

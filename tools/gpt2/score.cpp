@@ -1,0 +1,132 @@
+// gpt2 score: how well the model predicts a text.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "commands.h"
+#include "error.h"
+#include "input.h"
+#include "loaded.h"
+#include "minigpt/ops.h"
+#include "output.h"
+
+namespace minigpt::cli {
+namespace {
+
+struct Prediction {
+    int32_t id;
+    float log_prob;
+};
+
+struct Score {
+    std::vector<Prediction> tokens;  // every predicted one, in order
+    double nll = 0;                  // sum of -log(p)
+    uint64_t n_bytes = 0;            // of the text of the predicted tokens
+
+    double mean() const { return nll / static_cast<double>(tokens.size()); }
+    double bits_per_byte() const { return nll / std::log(2.0) / static_cast<double>(n_bytes); }
+};
+
+// Bytes of text behind a token: none for <|endoftext|> and its like, which stand for no text.
+size_t text_bytes(const Tokenizer& tokenizer, int32_t id) {
+    size_t n_bytes = 0;
+    tokenizer.token(id, &n_bytes);
+    return tokenizer.is_special(id) ? 0 : n_bytes;
+}
+
+// The sliding window of https://huggingface.co/docs/transformers/perplexity: windows of n_ctx
+// tokens that begin `stride` apart, each run afresh; of each the tokens that no window had before
+// are counted. Windows that do not overlap would lose their first token; it is predicted by the
+// whole window before it instead, so each token but the very first counts once.
+Score score_ids(Session& session, const Options& options, const std::vector<int32_t>& ids,
+                size_t stride, const Tokenizer& tokenizer) {
+    Score score;
+    size_t n_ctx = session.n_ctx();
+    size_t n_vocab = session.model().config().n_vocab;
+    size_t next = 1;  // the first token not yet predicted
+    for (size_t begin = 0; next < ids.size(); begin += stride) {
+        // Logits after token i predict i + 1.
+        size_t end = std::min(begin + n_ctx, ids.size());
+        bool next_window_overlaps = stride < n_ctx;
+        size_t last = next_window_overlaps || end == ids.size() ? end - 1 : end;
+        const int32_t* window = ids.data() + begin;
+        run_ids(session, options, window, last - begin, next - 1 - begin,
+                [&](size_t i, const float* row) {
+                    int32_t id = window[i + 1];
+                    float p = log_prob(row, n_vocab, id);
+                    score.tokens.push_back({id, p});
+                    score.nll -= static_cast<double>(p);
+                    score.n_bytes += text_bytes(tokenizer, id);
+                });
+        next = last + 1;
+    }
+    return score;
+}
+
+void write_json(Output& out, const Score& score, bool per_token) {
+    out.write("{\"tokens\":" + std::to_string(score.tokens.size()) + ",\"nll\":" +
+              json_number(score.mean()) + ",\"ppl\":" + json_number(std::exp(score.mean())) +
+              ",\"bits_per_byte\":" + json_number(score.bits_per_byte()));
+    if (per_token) {
+        out.write(",\"per_token\":[");
+        for (size_t i = 0; i < score.tokens.size(); i++) {
+            const Prediction& token = score.tokens[i];
+            out.write((i == 0 ? "{\"id\":" : ",\n{\"id\":") + std::to_string(token.id) +
+                      ",\"logprob\":" + json_number(token.log_prob) + "}");
+        }
+        out.write("]");
+    }
+    out.write("}\n");
+}
+
+void write_text(Output& out, const Score& score, bool per_token, const Tokenizer& tokenizer) {
+    for (size_t i = 0; per_token && i < score.tokens.size(); i++) {
+        const Prediction& token = score.tokens[i];
+        size_t n_bytes = 0;
+        const char* bytes = tokenizer.token(token.id, &n_bytes);
+        out.write(format("%8d %12.6f  ", token.id, static_cast<double>(token.log_prob)) +
+                  json_string(std::string(bytes, n_bytes)) + "\n");
+    }
+    out.write(format("tokens         %zu\n", score.tokens.size()));
+    out.write(format("nll            %.6f\n", score.mean()));
+    out.write(format("ppl            %.6g\n", std::exp(score.mean())));
+    if (score.n_bytes > 0)
+        out.write(format("bits per byte  %.6f\n", score.bits_per_byte()));
+}
+
+size_t checked_stride(const Options& options, size_t n_ctx) {
+    size_t stride = options.stride.value_or(n_ctx);
+    if (stride > n_ctx)
+        misuse("--stride: found %zu, expected at most n_ctx, %zu", stride, n_ctx);
+    return stride;
+}
+
+}  // namespace
+
+void score(const Options& options) {
+    Input input = read_input(options);
+    Loaded loaded(options);
+    std::vector<int32_t> ids = to_ids(input, options, loaded);
+    size_t stride = checked_stride(options, loaded.model.config().n_ctx);
+    if (options.bos) {
+        if (loaded.tokenizer.eos() < 0)
+            refuse("%s: no <|endoftext|> for --bos", loaded.name.c_str());
+        ids.insert(ids.begin(), loaded.tokenizer.eos());
+    }
+    if (ids.size() < 2) {
+        refuse("%s: found %zu tokens, expected at least 2: one to predict from, one to predict",
+               input.name.c_str(), ids.size());
+    }
+    Session session;
+    require(session.create(loaded.model, session_options(options, loaded)), loaded.name);
+    Score result = score_ids(session, options, ids, stride, loaded.tokenizer);
+    Output out;
+    if (options.json) {
+        write_json(out, result, options.per_token);
+    } else {
+        write_text(out, result, options.per_token, loaded.tokenizer);
+    }
+    out.finish();
+}
+
+}  // namespace minigpt::cli

@@ -1,0 +1,38 @@
+// gpt2 tokenize and gpt2 detokenize.
+#include "commands.h"
+#include "error.h"
+#include "input.h"
+#include "loaded.h"
+#include "output.h"
+
+namespace minigpt::cli {
+
+void tokenize(const Options& options) {
+    Input input = read_input(options);
+    Loaded loaded(options);
+    Output out;
+    bool first = true;
+    for (int32_t id : to_ids(input, options, loaded)) {
+        out.write((first ? "" : " ") + std::to_string(id));
+        first = false;
+    }
+    out.write("\n");
+    out.finish();
+}
+
+void detokenize(const Options& options) {
+    Input input = read_input(options);
+    Loaded loaded(options);
+    if (loaded.tokenizer.kind() == TokenizerKind::none) {
+        refuse("%s: the model has no vocabulary, so its ids have no text", loaded.name.c_str());
+    }
+    Output out;
+    for (int32_t id : to_ids(input, options, loaded)) {
+        size_t n_bytes = 0;
+        const char* bytes = loaded.tokenizer.token(id, &n_bytes);
+        out.write(bytes, n_bytes);
+    }
+    out.finish();
+}
+
+}  // namespace minigpt::cli
