@@ -12,6 +12,9 @@
 namespace minigpt {
 namespace {
 
+// Where sums and products of sizes stop growing.
+constexpr uint64_t kTooMany = uint64_t{1} << 62;
+
 // Lays arrays out one after the other, each on a cache line. Without a base it only counts, in
 // 64 bits, so that a session too large for the machine is an error and not a wrapped size.
 class Layouter {
@@ -22,9 +25,8 @@ public:
     T* place(uint64_t count) {
         T* p = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
         // Saturates: sizes come from a checked Config and options, yet may multiply past 2^63.
-        constexpr uint64_t kMax = uint64_t{1} << 62;
-        uint64_t bytes = count > kMax / sizeof(T) ? kMax : align_up(count * sizeof(T));
-        used_ = used_ + bytes > kMax ? kMax : used_ + bytes;
+        uint64_t bytes = count > kTooMany / sizeof(T) ? kTooMany : align_up(count * sizeof(T));
+        used_ = used_ + bytes > kTooMany ? kTooMany : used_ + bytes;
         return p;
     }
     uint64_t used() const { return used_; }
@@ -36,8 +38,7 @@ private:
 
 // a * b, saturated.
 uint64_t times(uint64_t a, uint64_t b) {
-    constexpr uint64_t kMax = uint64_t{1} << 62;
-    return b != 0 && a > kMax / b ? kMax : a * b;
+    return b != 0 && a > kTooMany / b ? kTooMany : a * b;
 }
 
 constexpr uint64_t kMostRows = 1 << 16;
@@ -100,7 +101,7 @@ Status session_bytes(const Model& model, const SessionOptions& options, size_t* 
     layouter.place<Buffers>(1);
     const Compute best;
     place_buffers(model, plan, options.compute == nullptr ? best : *options.compute, &layouter);
-    if (layouter.used() > static_cast<size_t>(-1) / 2) {
+    if (layouter.used() >= kTooMany || layouter.used() > static_cast<size_t>(-1) / 2) {
         return Status::error(Code::out_of_memory,
                              "the session needs %llu bytes, more than can be addressed",
                              static_cast<unsigned long long>(layouter.used()));

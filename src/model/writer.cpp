@@ -6,9 +6,9 @@
 
 #include "base/buffer.h"
 #include "base/file.h"
-#include "base/half.h"
 #include "base/hash.h"
 #include "minigpt/weights.h"
+#include "model/encode.h"
 #include "model/format.h"
 
 namespace minigpt {
@@ -17,79 +17,6 @@ namespace {
 constexpr size_t kScratchBytes = 1 << 20;
 
 using Ull = unsigned long long;
-
-// n numbers from data[first], data[first + stride], ...
-void load(float* to, const ArrayView& array, size_t first, size_t stride, size_t n) {
-    const char* p = static_cast<const char*>(array.data) + first * bytes_of(array.type);
-    stride *= bytes_of(array.type);
-    if (array.type == ElementType::f32) {
-        for (size_t i = 0; i < n; i++)
-            memcpy(&to[i], p + i * stride, sizeof to[i]);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        uint16_t h;
-        memcpy(&h, p + i * stride, sizeof h);
-        to[i] = array.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
-    }
-}
-
-constexpr uint32_t kInfinityBits = 0x7f800000;
-constexpr uint32_t kSmallestNormalBits = 0x00800000;
-
-uint32_t magnitude_bits(float f) {
-    return float_to_bits(f) & 0x7fffffff;
-}
-
-// What a number becomes in the file, as f32.
-float rounded(float f, ElementType type) {
-    if (type == ElementType::f16)
-        return f16_to_float(float_to_f16(f));
-    if (type == ElementType::bf16)
-        return bf16_to_float(float_to_bf16(f));
-    return f;
-}
-
-// Rounds n numbers into to[at], ...; returns whether all are finite, and counts those that are
-// subnormal as the f32 that the kernels compute with (an f16 subnormal is a normal f32).
-bool encode(void* to, size_t at, const float* from, size_t n, ElementType type,
-            uint64_t* n_denormal) {
-    uint32_t largest = 0;
-    uint32_t denormals = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits = magnitude_bits(rounded(from[i], type));
-        largest = bits > largest ? bits : largest;
-        denormals += bits - 1 < kSmallestNormalBits - 1;
-    }
-    *n_denormal += denormals;
-    if (type == ElementType::f32) {
-        memcpy(static_cast<float*>(to) + at, from, n * sizeof(float));
-    } else {
-        uint16_t* h = static_cast<uint16_t*>(to) + at;
-        for (size_t i = 0; i < n; i++) {
-            h[i] = type == ElementType::f16 ? float_to_f16(from[i]) : float_to_bf16(from[i]);
-        }
-    }
-    return largest < kInfinityBits;
-}
-
-// Names the first number of a run that is not finite, or no longer is when rounded.
-Status not_finite(const TensorSpec& spec, ElementType type, const float* run, size_t i, size_t j,
-                  bool down) {
-    size_t at = 0;
-    while (magnitude_bits(rounded(run[at], type)) < kInfinityBits)
-        at++;
-    (down ? i : j) += at;
-    char place[48];
-    snprintf(place, sizeof place, spec.n_dims == 2 ? "[%zu, %zu]" : "[%zu]", i, j);
-    uint32_t bits = magnitude_bits(run[at]);
-    if (bits < kInfinityBits) {
-        return Status::error(Code::bad_file, "%s: %g at %s overflows %s", spec.name,
-                             static_cast<double>(run[at]), place, name_of(type));
-    }
-    return Status::error(Code::bad_file, "%s: %s at %s; expected finite weights", spec.name,
-                         bits > kInfinityBits ? "NaN" : "infinity", place);
-}
 
 // Where each part of the file lies.
 struct FilePlan {
@@ -164,8 +91,7 @@ struct Writer::State {
     void fill_header();
     Status start_image(void* to, size_t bytes);
     Status write_sections(const WriterOptions& options);
-    Status add_rows(FileTensor* entry, const TensorSpec& spec, const ArrayView& array);
-    Status add_panels(FileTensor* entry, const TensorSpec& spec, const ArrayView& array);
+    Status add(size_t index, const TensorSpec& spec, const ArrayView& array);
 };
 
 void Writer::State::fill_header() {
@@ -228,71 +154,36 @@ Status Writer::State::write_sections(const WriterOptions& options) {
                          options.tokenizer_bytes);
 }
 
-// Vectors and row-major tables.
-Status Writer::State::add_rows(FileTensor* entry, const TensorSpec& spec, const ArrayView& array) {
-    constexpr size_t kRun = 256;
-    ElementType to = static_cast<ElementType>(entry->type);
-    uint64_t offset = entry->offset;
-    Hash64 hash;
-    bool is_vector = spec.n_dims == 1;
-    size_t n_rows = is_vector ? 1 : spec.shape[0];
-    size_t n_cols = is_vector ? spec.shape[0] : spec.shape[1];
-    size_t stride = is_vector ? array.row_stride : array.col_stride;
-    float run[kRun];
-    for (size_t i = 0; i < n_rows; i++) {
-        for (size_t j = 0; j < n_cols; j += kRun) {
-            size_t n = n_cols - j < kRun ? n_cols - j : kRun;
-            load(run, array, i * array.row_stride + j * stride, stride, n);
-            if (!encode(scratch.data(), 0, run, n, to, &n_denormal) && !allow_non_finite) {
-                return not_finite(spec, to, run, is_vector ? j : i, is_vector ? 0 : j, is_vector);
-            }
-            size_t bytes = n * bytes_of(to);
-            hash.update(scratch.data(), bytes);
-            MINIGPT_TRY(write(offset, scratch.data(), bytes));
-            offset += bytes;
-        }
-    }
-    entry->hash = hash.finish();
-    return Status();
-}
-
-// [n_out / 16][n_in][16]: a panel at a time, or as much of it as fits the scratch.
-Status Writer::State::add_panels(FileTensor* entry, const TensorSpec& spec,
-                                 const ArrayView& array) {
-    ElementType to = static_cast<ElementType>(entry->type);
-    size_t n_in = spec.n_in(), n_out = spec.n_out();
-    size_t in_stride = spec.is_table ? array.col_stride : array.row_stride;
-    size_t out_stride = spec.is_table ? array.row_stride : array.col_stride;
-    size_t row_bytes = kPanel * bytes_of(to);
-    size_t k_step = kScratchBytes / row_bytes;
-    uint64_t offset = entry->offset;
-    Hash64 hash;
-    for (size_t out = 0; out < n_out; out += kPanel) {
-        size_t width = n_out - out < kPanel ? n_out - out : kPanel;
-        for (size_t k0 = 0; k0 < n_in; k0 += k_step) {
-            size_t k1 = n_in - k0 < k_step ? n_in : k0 + k_step;
-            for (size_t k = k0; k < k1; k++) {
-                float run[kPanel] = {};
-                load(run, array, k * in_stride + out * out_stride, out_stride, width);
-                size_t at = (k - k0) * kPanel;
-                if (!encode(scratch.data(), at, run, kPanel, to, &n_denormal) &&
-                    !allow_non_finite) {
-                    return spec.is_table ? not_finite(spec, to, run, out, k, true)
-                                         : not_finite(spec, to, run, k, out, false);
-                }
-            }
-            size_t bytes = (k1 - k0) * row_bytes;
-            hash.update(scratch.data(), bytes);
-            MINIGPT_TRY(write(offset, scratch.data(), bytes));
-            offset += bytes;
-        }
-    }
-    entry->hash = hash.finish();
+Status Writer::State::add(size_t index, const TensorSpec& spec, const ArrayView& array) {
+    FileTensor& entry = directory()[index];
+    Encoder encoder(array, spec, static_cast<ElementType>(entry.type), allow_non_finite);
+    struct Target {
+        State* state;
+        uint64_t offset;
+        Hash64 hash;
+    } target = {this, entry.offset, {}};
+    MINIGPT_TRY(encoder.run(
+        scratch.data(), scratch.size(),
+        [](void* to, const void* data, size_t bytes) {
+            Target& t = *static_cast<Target*>(to);
+            t.hash.update(data, bytes);
+            t.offset += bytes;
+            return t.state->write(t.offset - bytes, data, bytes);
+        },
+        &target));
+    entry.hash = target.hash.finish();
+    n_denormal += encoder.n_denormal();
+    added[index] = 1;
     return Status();
 }
 
 Writer::~Writer() {
+    close();
+}
+
+void Writer::close() {
     delete state_;
+    state_ = nullptr;
 }
 
 Status Writer::image_bytes(const Config& config, const WriterOptions& options, uint64_t* bytes) {
@@ -388,10 +279,7 @@ Status Writer::add(const char* name, const ArrayView& array) {
         return Status::error(Code::bad_argument, "%s: an array of %s numbers was expected",
                              spec.name, "f32, f16 or bf16");
     }
-    FileTensor* entry = &state_->directory()[index];
-    MINIGPT_TRY(spec.layout == Layout::panels ? state_->add_panels(entry, spec, array)
-                                              : state_->add_rows(entry, spec, array));
-    state_->added[index] = 1;
+    MINIGPT_TRY(state_->add(index, spec, array));
     n_denormal_ = state_->n_denormal;
     return Status();
 }

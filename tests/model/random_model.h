@@ -69,12 +69,12 @@ inline Image make_image(const Config& config, const Arrays& arrays, WriterOption
     Image image(bytes);
     Writer writer;
     Status status = writer.open(image.data(), image.size(), config, options);
-    CAPTURE(status.message());
+    CAPTURE(std::string(status.message()));
     REQUIRE(status.ok());
     for (size_t i = 0; i < tensor_count(config); i++) {
         TensorSpec spec = tensor_spec(config, i);
         status = writer.add(spec.name, view_of(spec, arrays.at(spec.name)));
-        CAPTURE(status.message());
+        CAPTURE(std::string(status.message()));
         REQUIRE(status.ok());
     }
     REQUIRE(writer.finish().ok());

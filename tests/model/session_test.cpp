@@ -34,7 +34,7 @@ std::vector<float> run(Session& session, const std::vector<Row>& rows,
     size_t at = 0;
     for (size_t n : calls) {
         Status status = session.forward(rows.data() + at, n, logits.data() + at * n_vocab);
-        CAPTURE(status.message());
+        CAPTURE(std::string(status.message()));
         REQUIRE(status.ok());
         at += n;
     }
@@ -69,7 +69,7 @@ struct Loaded {
 
 TEST_CASE("session: logits agree with float64, for every field that changes the math") {
     for (const NamedConfig& named : odd_configs()) {
-        CAPTURE(named.name);
+        CAPTURE(std::string(named.name));
         Loaded loaded(named.config);
         std::vector<int32_t> ids = random_ids(named.config, named.config.n_ctx, 2);
         Session session;
@@ -86,8 +86,8 @@ TEST_CASE("session: logits agree with float64, for every field that changes the 
 TEST_CASE("session: prefill of n, any split, n decodes and any max_rows are the same bits") {
     for (const NamedConfig& named : odd_configs()) {
         for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
-            CAPTURE(named.name);
-            CAPTURE(name_of(type));
+            CAPTURE(std::string(named.name));
+            CAPTURE(std::string(name_of(type)));
             Loaded loaded(named.config, 3, type);
             size_t n = named.config.n_ctx;
             std::vector<Row> rows = rows_of(random_ids(named.config, n, 4));
@@ -117,7 +117,7 @@ TEST_CASE("session: prefill of n, any split, n decodes and any max_rows are the 
 TEST_CASE("session: every table and every number of threads give the same bits") {
     size_t n_tables = 0;
     for (const NamedConfig& named : odd_configs()) {
-        CAPTURE(named.name);
+        CAPTURE(std::string(named.name));
         Loaded loaded(named.config, 5);
         size_t n = named.config.n_ctx;
         std::vector<Row> rows = rows_of(random_ids(named.config, n, 6));
@@ -155,7 +155,7 @@ TEST_CASE("session: every table and every number of threads give the same bits")
 
 TEST_CASE("session: a row alone and the same row among others are the same bits") {
     for (const NamedConfig& named : odd_configs()) {
-        CAPTURE(named.name);
+        CAPTURE(std::string(named.name));
         Loaded loaded(named.config, 7);
         size_t n_vocab = named.config.n_vocab, n = named.config.n_ctx;
         SessionOptions options;
@@ -278,7 +278,7 @@ TEST_CASE("session: a call that fails changes nothing") {
 
 TEST_CASE("session: in memory that is handed in, of exactly the size asked for") {
     for (const NamedConfig& named : odd_configs()) {
-        CAPTURE(named.name);
+        CAPTURE(std::string(named.name));
         Loaded loaded(named.config);
         size_t n = named.config.n_ctx;
         std::vector<Row> rows = rows_of(random_ids(named.config, n, 14));
@@ -373,7 +373,7 @@ TEST_CASE("session: options that cannot be are refused with their name") {
     auto refused = [&](const char* name, SessionOptions options) {
         Session session;
         Status status = session.create(loaded.model, options);
-        CAPTURE(status.message());
+        CAPTURE(std::string(status.message()));
         CHECK(!status.ok());
         CHECK(strstr(status.message(), name) != nullptr);
     };

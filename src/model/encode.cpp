@@ -1,0 +1,218 @@
+#include "model/encode.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/half.h"
+#include "model/format.h"
+
+namespace minigpt {
+namespace {
+
+constexpr uint32_t kInfinityBits = 0x7f800000;
+constexpr uint32_t kSmallestNormalBits = 0x00800000;
+
+uint32_t magnitude_bits(float f) {
+    return float_to_bits(f) & 0x7fffffff;
+}
+
+// What a number becomes in the file, as f32.
+float rounded(float f, ElementType type) {
+    if (type == ElementType::f16)
+        return f16_to_float(float_to_f16(f));
+    if (type == ElementType::bf16)
+        return bf16_to_float(float_to_bf16(f));
+    return f;
+}
+
+// n numbers from data[first], data[first + stride], ...
+void load(float* to, const ArrayView& array, size_t first, size_t stride, size_t n) {
+    const char* p = static_cast<const char*>(array.data) + first * bytes_of(array.type);
+    if (array.type == ElementType::f32) {
+        if (stride == 1) {
+            memcpy(to, p, n * sizeof(float));
+            return;
+        }
+        for (size_t i = 0; i < n; i++)
+            memcpy(&to[i], p + i * stride * sizeof(float), sizeof to[i]);
+        return;
+    }
+    bool is_f16 = array.type == ElementType::f16;
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+        memcpy(&h, p + i * stride * sizeof h, sizeof h);
+        to[i] = is_f16 ? f16_to_float(h) : bf16_to_float(h);
+    }
+}
+
+// The largest magnitude of n numbers as bits, and how many are subnormal. Blocks of a fixed size
+// are what compilers turn into vector code.
+uint32_t survey(const float* x, size_t n, uint64_t* n_denormal) {
+    constexpr size_t kBlock = 16;
+    uint32_t largest[kBlock] = {}, denormals[kBlock] = {};
+    for (size_t i = 0; i < n; i += kBlock) {
+        float block[kBlock] = {};
+        memcpy(block, x + i, (n - i < kBlock ? n - i : kBlock) * sizeof(float));
+        for (size_t j = 0; j < kBlock; j++) {
+            uint32_t bits = magnitude_bits(block[j]);
+            largest[j] = bits > largest[j] ? bits : largest[j];
+            denormals[j] += bits - 1 < kSmallestNormalBits - 1;
+        }
+    }
+    for (size_t j = 0; j < kBlock; j++) {
+        largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
+        *n_denormal += denormals[j];
+    }
+    return largest[0];
+}
+
+// Names the first number of a run that is not finite, or no longer is when rounded.
+Status not_finite(const TensorSpec& spec, ElementType type, const float* run, size_t i, size_t j,
+                  bool down) {
+    size_t at = 0;
+    while (magnitude_bits(rounded(run[at], type)) < kInfinityBits)
+        at++;
+    (down ? i : j) += at;
+    char place[48];
+    snprintf(place, sizeof place, spec.n_dims == 2 ? "[%zu, %zu]" : "[%zu]", i, j);
+    uint32_t bits = magnitude_bits(run[at]);
+    if (bits < kInfinityBits) {
+        return Status::error(Code::bad_file, "%s: %g at %s overflows %s", spec.name,
+                             static_cast<double>(run[at]), place, name_of(type));
+    }
+    return Status::error(Code::bad_file, "%s: %s at %s; expected finite weights", spec.name,
+                         bits > kInfinityBits ? "NaN" : "infinity", place);
+}
+
+}  // namespace
+
+// Rounds the first n of run_, which begin at [i, j] of the array and go down or right. *encoded
+// is where the file's numbers are.
+Status Encoder::encode(const void** encoded, size_t i, size_t j, bool down, size_t n) {
+    uint32_t largest;
+    if (type_ == ElementType::f32) {
+        *encoded = run_;
+        largest = survey(run_, n, &n_denormal_);
+    } else {
+        float back[kRun];
+        for (size_t r = 0; r < n; r++) {
+            half_[r] = type_ == ElementType::f16 ? float_to_f16(run_[r]) : float_to_bf16(run_[r]);
+            back[r] = type_ == ElementType::f16 ? f16_to_float(half_[r]) : bf16_to_float(half_[r]);
+        }
+        *encoded = half_;
+        largest = survey(back, n, &n_denormal_);
+    }
+    if (largest < kInfinityBits || allow_non_finite_)
+        return Status();
+    return not_finite(spec_, type_, run_, i, j, down);
+}
+
+Status Encoder::run(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink, void* context) {
+    return spec_.layout == Layout::panels ? panels(scratch, scratch_bytes, sink, context)
+                                          : rows(scratch, sink, context);
+}
+
+// Vectors and row-major tables.
+Status Encoder::rows(unsigned char* scratch, EncodedSink sink, void* context) {
+    bool is_vector = spec_.n_dims == 1;
+    size_t n_rows = is_vector ? 1 : spec_.shape[0];
+    size_t n_cols = is_vector ? spec_.shape[0] : spec_.shape[1];
+    size_t stride = is_vector ? array_.row_stride : array_.col_stride;
+    size_t filled = 0;
+    for (size_t i = 0; i < n_rows; i++) {
+        for (size_t j = 0; j < n_cols; j += kRun) {
+            size_t n = n_cols - j < kRun ? n_cols - j : kRun;
+            load(run_, array_, i * array_.row_stride + j * stride, stride, n);
+            const void* encoded;
+            MINIGPT_TRY(encode(&encoded, is_vector ? j : i, is_vector ? 0 : j, is_vector, n));
+            memcpy(scratch + filled, encoded, n * bytes_of(type_));
+            filled += n * bytes_of(type_);
+            bool last = i + 1 == n_rows && j + n == n_cols;
+            if (!last && filled + kRun * sizeof(float) <= 64 * 1024)
+                continue;
+            MINIGPT_TRY(sink(context, scratch, filled));
+            filled = 0;
+        }
+    }
+    return Status();
+}
+
+// [n_out / 16][n_in][16]: as many whole panels at a time as fit the scratch, or a part of one.
+// The array is read along whichever of its axes lies closer together.
+Status Encoder::panels(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink,
+                       void* context) {
+    size_t n_in = spec_.n_in(), n_out = spec_.n_out();
+    size_t k_bytes = kPanel * bytes_of(type_);
+    size_t k_most = scratch_bytes / k_bytes;
+    size_t k_step = n_in < k_most ? n_in : k_most;
+    size_t out_step = k_most / k_step * kPanel;
+    bool along_k = array_.row_stride < array_.col_stride ? !spec_.is_table : spec_.is_table;
+    for (size_t out0 = 0; out0 < n_out; out0 += out_step) {
+        size_t n_o = n_out - out0 < out_step ? n_out - out0 : out_step;
+        size_t n_panels = (n_o + kPanel - 1) / kPanel;
+        // Several panels are only ever taken with all of k.
+        for (size_t k0 = 0; k0 < n_in; k0 += k_step) {
+            size_t n_k = n_in - k0 < k_step ? n_in - k0 : k_step;
+            size_t bytes = n_panels * n_k * k_bytes;
+            if (n_o % kPanel != 0)
+                memset(scratch, 0, bytes);
+            MINIGPT_TRY(along_k ? fill_along_k(scratch, out0, n_o, k0, n_k)
+                                : fill_along_out(scratch, out0, n_o, k0, n_k));
+            MINIGPT_TRY(sink(context, scratch, bytes));
+        }
+    }
+    return Status();
+}
+
+Status Encoder::fill_along_out(unsigned char* scratch, size_t out0, size_t n_o, size_t k0,
+                               size_t n_k) {
+    size_t in_stride = spec_.is_table ? array_.col_stride : array_.row_stride;
+    size_t out_stride = spec_.is_table ? array_.row_stride : array_.col_stride;
+    size_t width = bytes_of(type_);
+    for (size_t k = 0; k < n_k; k++) {
+        for (size_t o = 0; o < n_o; o += kRun) {
+            size_t n = n_o - o < kRun ? n_o - o : kRun;
+            size_t in = k0 + k, out = out0 + o;
+            load(run_, array_, in * in_stride + out * out_stride, out_stride, n);
+            const void* encoded;
+            MINIGPT_TRY(encode(&encoded, spec_.is_table ? out : in, spec_.is_table ? in : out,
+                               spec_.is_table, n));
+            const char* from = static_cast<const char*>(encoded);
+            for (size_t p = 0; p < n; p += kPanel) {
+                size_t in_panel = n - p < kPanel ? n - p : kPanel;
+                unsigned char* to = scratch + ((o + p) * n_k + k * kPanel) * width;
+                memcpy(to, from + p * width, in_panel * width);
+            }
+        }
+    }
+    return Status();
+}
+
+Status Encoder::fill_along_k(unsigned char* scratch, size_t out0, size_t n_o, size_t k0,
+                             size_t n_k) {
+    size_t in_stride = spec_.is_table ? array_.col_stride : array_.row_stride;
+    size_t out_stride = spec_.is_table ? array_.row_stride : array_.col_stride;
+    for (size_t o = 0; o < n_o; o++) {
+        for (size_t k = 0; k < n_k; k += kRun) {
+            size_t n = n_k - k < kRun ? n_k - k : kRun;
+            size_t in = k0 + k, out = out0 + o;
+            load(run_, array_, in * in_stride + out * out_stride, in_stride, n);
+            const void* encoded;
+            MINIGPT_TRY(encode(&encoded, spec_.is_table ? out : in, spec_.is_table ? in : out,
+                               !spec_.is_table, n));
+            size_t at = (o / kPanel * n_k + k) * kPanel + o % kPanel;
+            if (type_ == ElementType::f32) {
+                float* to = reinterpret_cast<float*>(scratch) + at;
+                for (size_t i = 0; i < n; i++)
+                    to[i * kPanel] = run_[i];
+            } else {
+                uint16_t* to = reinterpret_cast<uint16_t*>(scratch) + at;
+                for (size_t i = 0; i < n; i++)
+                    to[i * kPanel] = half_[i];
+            }
+        }
+    }
+    return Status();
+}
+
+}  // namespace minigpt

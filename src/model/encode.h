@@ -1,0 +1,44 @@
+// A caller's array on its way into the weight file: rounded, checked, laid out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "minigpt/weights.h"
+
+namespace minigpt {
+
+// Takes the next bytes of a tensor.
+using EncodedSink = Status (*)(void* context, const void* data, size_t n_bytes);
+
+class Encoder {
+public:
+    // array: of spec's shape. type: the file's; f32, f16 or bf16.
+    Encoder(const ArrayView& array, const TensorSpec& spec, ElementType type, bool allow_non_finite)
+        : array_(array), spec_(spec), type_(type), allow_non_finite_(allow_non_finite) {}
+
+    // How many numbers were subnormal as the f32 the kernels compute with.
+    uint64_t n_denormal() const { return n_denormal_; }
+
+    // Sends the tensor to the sink, in the order of the file. scratch: 64-byte aligned, at least
+    // 64 KiB. Errors: bad_file with the place of a number that is not finite; the sink's.
+    Status run(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink, void* context);
+
+private:
+    Status rows(unsigned char* scratch, EncodedSink sink, void* context);
+    Status panels(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink, void* context);
+    Status fill_along_k(unsigned char* scratch, size_t out0, size_t n_o, size_t k0, size_t n_k);
+    Status fill_along_out(unsigned char* scratch, size_t out0, size_t n_o, size_t k0, size_t n_k);
+    Status encode(const void** encoded, size_t i, size_t j, bool down, size_t n);
+
+    const ArrayView& array_;
+    const TensorSpec& spec_;
+    ElementType type_;
+    bool allow_non_finite_;
+    uint64_t n_denormal_ = 0;
+    static constexpr size_t kRun = 256;  // numbers rounded at a time
+    alignas(64) float run_[kRun];
+    alignas(64) uint16_t half_[kRun];
+};
+
+}  // namespace minigpt
