@@ -1,0 +1,186 @@
+#include "convert.h"
+
+#include <cstring>
+#include <new>
+
+#include "file.h"
+
+namespace minigpt::convert {
+namespace {
+
+constexpr char kConverter[] = "libminigpt convert";
+
+// build_tokenizer's tables; words, for their alignment.
+struct Tables {
+    std::vector<uint64_t> words;
+    size_t n_bytes = 0;
+};
+
+class Conversion {
+public:
+    Conversion(const Options& options, Report* report) : options_(options), report_(report) {}
+
+    Failure run(const std::function<void(uint64_t, uint64_t)>& on_progress);
+
+private:
+    Status open();
+    Status check_tied_copy();
+    Status check_output() const;
+    Status build_tables(Tables* tables) const;
+
+    const Options& options_;
+    Report* report_;
+    std::unique_ptr<Checkpoint> checkpoint_;
+};
+
+// Whether two tensors are the same to the bit. Holds both.
+Status same_numbers(Checkpoint* checkpoint, size_t a, size_t b, bool* same) {
+    Scratch memory[2];
+    ArrayView arrays[2];
+    MINIGPT_TRY(checkpoint->read(a, &memory[0], &arrays[0]));
+    MINIGPT_TRY(checkpoint->read(b, &memory[1], &arrays[1]));
+    const ArrayView &x = arrays[0], &y = arrays[1];
+    *same = x.type == y.type && x.shape[0] == y.shape[0] && x.shape[1] == y.shape[1];
+    size_t size = bytes_of(x.type);
+    bool packed = x.col_stride == 1 && y.col_stride == 1;
+    for (size_t i = 0; *same && i < x.shape[0]; i++) {
+        const char* p = static_cast<const char*>(x.data) + i * x.row_stride * size;
+        const char* q = static_cast<const char*>(y.data) + i * y.row_stride * size;
+        if (packed) {
+            *same = memcmp(p, q, x.shape[1] * size) == 0;
+            continue;
+        }
+        for (size_t j = 0; *same && j < x.shape[1]; j++) {
+            *same = memcmp(p + j * x.col_stride * size, q + j * y.col_stride * size, size) == 0;
+        }
+    }
+    return Status();
+}
+
+Status Conversion::check_tied_copy() {
+    const Plan& plan = report_->plan;
+    if (!plan.tied_copy) return Status();
+    bool same = false;
+    MINIGPT_TRY(same_numbers(checkpoint_.get(), *plan.tied_copy, plan.tensors[0].source, &same));
+    if (same) return Status();
+    return Status::error(Code::bad_file, "%s differs from %s, though tie_word_embeddings is true",
+                         shown(checkpoint_->tensors[*plan.tied_copy].name).c_str(),
+                         shown(checkpoint_->tensors[plan.tensors[0].source].name).c_str());
+}
+
+Status Conversion::open() {
+    if (options_.type && bytes_of(*options_.type) == 0) {
+        return Status::error(Code::not_supported, "--type %s is not supported yet; f32, f16 and "
+                             "bf16 are", name_of(*options_.type));
+    }
+    MINIGPT_TRY(open_checkpoint(options_.source, {options_.vocab}, &checkpoint_));
+    MINIGPT_TRY(make_plan(*checkpoint_, &report_->plan));
+    MINIGPT_TRY(check_tied_copy());
+    const Plan& plan = report_->plan;
+    const Vocabulary& vocabulary = checkpoint_->vocabulary;
+    report_->source_format = checkpoint_->format;
+    report_->vocabulary_kind = vocabulary.kind;
+    report_->vocabulary_source = vocabulary.source;
+    report_->n_tokens = vocabulary.n_tokens();
+    report_->n_merges = vocabulary.merges.size();
+    report_->n_specials = vocabulary.specials.size();
+    report_->type = options_.type.value_or(plan.own_type);
+    report_->notes = checkpoint_->notes;
+    report_->notes.insert(report_->notes.end(), plan.notes.begin(), plan.notes.end());
+    for (const PlannedTensor& tensor : plan.tensors) {
+        report_->n_source_bytes += checkpoint_->tensors[tensor.source].n_bytes;
+    }
+    return Status();
+}
+
+Status Conversion::check_output() const {
+    PathKind kind = path_kind(options_.output);
+    if (kind == PathKind::folder) {
+        return Status::error(Code::bad_argument, "is a folder; -o takes a file");
+    }
+    if (kind == PathKind::other) return Status::error(Code::bad_argument, "is no regular file");
+    for (const std::string& file : checkpoint_->files) {
+        if (same_file(file, options_.output)) {
+            return Status::error(Code::bad_argument, "is a part of the source; choose another -o");
+        }
+    }
+    return Status();
+}
+
+Status Conversion::build_tables(Tables* tables) const {
+    TokenizerSpec spec = checkpoint_->vocabulary.spec(checkpoint_->config.eos);
+    if (spec.kind == TokenizerKind::none) return Status();
+    const std::string& source = checkpoint_->vocabulary.source;
+    MINIGPT_TRY(within(source, tokenizer_bytes(spec, &tables->n_bytes)));
+    tables->words.resize((tables->n_bytes + 7) / 8);
+    return within(source, build_tokenizer(spec, tables->words.data(), tables->n_bytes));
+}
+
+// An error of one operation, with the path that it is about.
+#define CONVERT_TRY(expression, path)                                                         \
+    do {                                                                                      \
+        if (Status status_ = (expression); !status_.ok()) return {status_, (path)};           \
+    } while (0)
+
+Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progress) {
+    const std::string &source = options_.source, &output = options_.output;
+    Tables tables;
+    CONVERT_TRY(open(), source);
+    CONVERT_TRY(build_tables(&tables), source);
+    CONVERT_TRY(check_output(), output);
+    std::string source_name = name_of_path(source);
+    WriterOptions options;
+    options.type = report_->type;
+    options.tokenizer = tables.words.data();
+    options.tokenizer_bytes = tables.n_bytes;
+    options.source_format = report_->source_format.c_str();
+    options.source_name = source_name.c_str();
+    options.converter = kConverter;
+    options.allow_non_finite = options_.force;
+    const Plan& plan = report_->plan;
+    CONVERT_TRY(Writer::image_bytes(plan.config, options, &report_->n_output_bytes), source);
+    Writer writer;
+    CONVERT_TRY(writer.open(output.c_str(), plan.config, options), output);
+    Scratch scratch;
+    uint64_t done = 0;
+    for (const PlannedTensor& tensor : plan.tensors) {
+        ArrayView array;
+        CONVERT_TRY(checkpoint_->read(tensor.source, &scratch, &array), source);
+        if (tensor.transposed) {
+            std::swap(array.shape[0], array.shape[1]);
+            std::swap(array.row_stride, array.col_stride);
+        }
+        Status status = writer.add(tensor.spec.name, array);
+        CONVERT_TRY(status, status.code() == Code::io ? output : source);
+        done += checkpoint_->tensors[tensor.source].n_bytes;
+        on_progress(done, report_->n_source_bytes);
+    }
+    CONVERT_TRY(writer.finish(), output);
+    report_->n_denormal = writer.n_denormal();
+    return {};
+}
+
+#undef CONVERT_TRY
+
+}  // namespace
+
+Status Scratch::reserve(uint64_t n_bytes) {
+    if (n_bytes <= n_bytes_) return Status();
+    data_.reset();
+    n_bytes_ = 0;
+    if (n_bytes <= SIZE_MAX / 2) data_.reset(new (std::nothrow) unsigned char[n_bytes]);
+    if (data_ == nullptr) {
+        return Status::error(Code::out_of_memory, "no memory for a tensor of %s bytes",
+                             grouped(n_bytes).c_str());
+    }
+    n_bytes_ = n_bytes;
+    return Status();
+}
+
+Failure convert(const Options& options,
+                const std::function<void(uint64_t done, uint64_t total)>& on_progress,
+                Report* report) {
+    return Conversion(options, report).run(on_progress);
+}
+
+}  // namespace minigpt::convert

@@ -1,0 +1,52 @@
+// The conversion of one checkpoint to one weight file.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "checkpoint.h"
+#include "plan.h"
+
+namespace minigpt::convert {
+
+struct Options {
+    std::string source;
+    std::string output;
+    std::string vocab;                // empty: beside the source
+    std::optional<ElementType> type;  // unset: the source's own
+    bool force = false;               // accept NaN and infinities
+};
+
+// What was found and made.
+struct Report {
+    std::string source_format;
+    Plan plan;
+    TokenizerKind vocabulary_kind = TokenizerKind::none;
+    std::string vocabulary_source;
+    size_t n_tokens = 0, n_merges = 0, n_specials = 0;
+    ElementType type = ElementType::f32;
+    uint64_t n_source_bytes = 0;  // of the tensors taken
+    uint64_t n_output_bytes = 0;
+    uint64_t n_denormal = 0;
+    std::vector<std::string> notes;
+};
+
+// An error, and the file or folder that it is about.
+struct Failure {
+    Status status;
+    std::string path;
+};
+
+// Converts. `on_progress` hears how many of how many bytes of the source are done. The output
+// appears only when everything went well.
+Failure convert(const Options& options,
+                const std::function<void(uint64_t done, uint64_t total)>& on_progress,
+                Report* report);
+
+// The report as lines for a reader.
+std::string text_of(const Report& report, const Options& options);
+
+// "f32", "f16", "bf16", "q8", "q4"; nothing for other texts.
+std::optional<ElementType> type_of_name(const std::string& name);
+
+}  // namespace minigpt::convert

@@ -1,0 +1,161 @@
+#include "hf_config.h"
+
+#include <cstring>
+
+#include "file.h"
+#include "json.h"
+
+namespace minigpt::convert {
+namespace {
+
+using Size = std::optional<uint64_t>;
+
+struct SizeField {
+    const char* name;
+    Size SourceConfig::*size;
+    bool may_be_null;
+};
+
+// The second spellings are those of GPT2Config's attribute_map.
+constexpr SizeField kSizes[] = {
+    {"vocab_size", &SourceConfig::n_rows, false},
+    {"n_positions", &SourceConfig::n_ctx, false},
+    {"n_ctx", &SourceConfig::n_ctx, false},
+    {"max_position_embeddings", &SourceConfig::n_ctx, false},
+    {"n_embd", &SourceConfig::n_embd, false},
+    {"hidden_size", &SourceConfig::n_embd, false},
+    {"n_head", &SourceConfig::n_head, false},
+    {"num_attention_heads", &SourceConfig::n_head, false},
+    {"n_layer", &SourceConfig::n_layer, false},
+    {"num_hidden_layers", &SourceConfig::n_layer, false},
+    {"n_inner", &SourceConfig::n_ff, true},
+};
+
+constexpr struct {
+    const char* name;
+    Activation activation;
+} kActivations[] = {
+    {"gelu_new", Activation::gelu_tanh},
+    {"gelu_pytorch_tanh", Activation::gelu_tanh},
+    {"gelu_fast", Activation::gelu_tanh},
+    {"gelu", Activation::gelu_erf},
+};
+
+Status read_size(Json& json, const SizeField& field, SourceConfig* config) {
+    Json::Type type;
+    MINIGPT_TRY(json.peek(&type));
+    if (type == Json::Type::null && field.may_be_null) return json.null();
+    uint64_t value;
+    MINIGPT_TRY(json.u64(&value));
+    if (value == 0 || value > UINT32_MAX) {
+        return Status::error(Code::bad_file, "found %llu; expected 1 to 4294967295",
+                             static_cast<unsigned long long>(value));
+    }
+    Size& size = config->*field.size;
+    if (size && *size != value) {
+        return Status::error(Code::bad_file, "found %llu; another name of the same size gives %llu",
+                             static_cast<unsigned long long>(value),
+                             static_cast<unsigned long long>(*size));
+    }
+    size = value;
+    return Status();
+}
+
+Status read_activation(Json& json, SourceConfig* config) {
+    std::string name;
+    MINIGPT_TRY(json.string(&name));
+    for (const auto& known : kActivations) {
+        if (name != known.name) continue;
+        config->activation = known.activation;
+        return Status();
+    }
+    return Status::error(Code::not_supported, "\"%s\" is no activation of this library: it has "
+                         "gelu_new, gelu_pytorch_tanh, gelu_fast and gelu", shown(name).c_str());
+}
+
+Status read_epsilon(Json& json, SourceConfig* config) {
+    double value;
+    MINIGPT_TRY(json.number(&value));
+    if (!(value > 0 && value < 1) || static_cast<float>(value) <= 0) {
+        return Status::error(Code::bad_file, "found %g; expected a number between 0 and 1", value);
+    }
+    config->layer_norm_epsilon = value;
+    return Status();
+}
+
+Status read_model_type(Json& json) {
+    std::string name;
+    MINIGPT_TRY(json.string(&name));
+    if (name == "gpt2") return Status();
+    return Status::error(Code::not_supported, "found \"%s\"; expected \"gpt2\"",
+                         shown(name).c_str());
+}
+
+Status refuse_true(Json& json, const char* why) {
+    bool value;
+    MINIGPT_TRY(json.boolean(&value));
+    return value ? Status::error(Code::not_supported, "found true: %s", why) : Status();
+}
+
+// A number, null, or a list whose first is taken.
+Status read_eos(Json& json, SourceConfig* config) {
+    Json::Type type;
+    MINIGPT_TRY(json.peek(&type));
+    if (type == Json::Type::null) return json.null();
+    uint64_t id = 0;
+    if (type != Json::Type::array) {
+        MINIGPT_TRY(json.u64(&id));
+        config->eos = id;
+        return Status();
+    }
+    return json.array([&](size_t i) {
+        MINIGPT_TRY(json.u64(&id));
+        if (i == 0) config->eos = id;
+        return Status();
+    });
+}
+
+Status read_field(Json& json, const std::string& name, SourceConfig* config) {
+    for (const SizeField& field : kSizes) {
+        if (name == field.name) return read_size(json, field, config);
+    }
+    if (name == "model_type") return read_model_type(json);
+    if (name == "activation_function") return read_activation(json, config);
+    if (name == "layer_norm_epsilon") return read_epsilon(json, config);
+    if (name == "scale_attn_weights") return json.boolean(&config->scale_attn_weights);
+    if (name == "scale_attn_by_inverse_layer_idx") {
+        return json.boolean(&config->scale_attn_by_inverse_layer_idx);
+    }
+    if (name == "tie_word_embeddings") {
+        config->tied = true;
+        return json.boolean(&*config->tied);
+    }
+    if (name == "add_cross_attention") return refuse_true(json, "GPT-2 has no cross attention");
+    if (name == "eos_token_id") return read_eos(json, config);
+    return json.skip();
+}
+
+}  // namespace
+
+Status parse_hf_config(const std::string& text, SourceConfig* config) {
+    // GPT2Config's defaults.
+    config->layer_norm_epsilon = 1e-5;
+    config->activation = Activation::gelu_tanh;
+    config->tied = true;
+    Json json(text.data(), text.size());
+    MINIGPT_TRY(json.object([&](const std::string& name) {
+        return within(shown(name), read_field(json, name, config));
+    }));
+    MINIGPT_TRY(json.end());
+    const Size* previous = nullptr;
+    for (const SizeField& field : kSizes) {
+        const Size* size = &(config->*field.size);
+        if (size != previous && !field.may_be_null && !*size) {
+            return Status::error(Code::bad_file, "%s is missing", field.name);
+        }
+        previous = size;
+    }
+    return Status();
+}
+
+}  // namespace minigpt::convert

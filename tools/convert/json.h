@@ -1,0 +1,71 @@
+// A strict reader of JSON (RFC 8259) that builds no tree: the caller walks the values in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "minigpt/status.h"
+
+namespace minigpt::convert {
+
+// A cursor over a JSON text, which must outlive it. Each call reads one value, whole.
+//
+//     Json json(text, n_bytes);
+//     MINIGPT_TRY(json.object([&](const std::string& key) {
+//         return key == "n_embd" ? json.u64(&n_embd) : json.skip();
+//     }));
+//     MINIGPT_TRY(json.end());
+//
+// Refused, with the byte offset: what the grammar does not have, invalid UTF-8, halves of
+// surrogate pairs, a name twice in one object, nesting deeper than kMaxDepth. Numbers are exact
+// or refused: 1024.0 is no whole number, and 2^64 is no u64.
+class Json {
+public:
+    enum class Type { object, array, string, number, boolean, null };
+    static constexpr size_t kMaxDepth = 64;
+
+    Json(const char* text, size_t n_bytes) : text_(text), n_bytes_(n_bytes) {}
+
+    // The kind of the next value; nothing is read.
+    Status peek(Type* type);
+
+    // Calls on_member with each name; it must read that member's value.
+    Status object(const std::function<Status(const std::string&)>& on_member);
+    // Calls on_element with 0, 1, ...; it must read that element.
+    Status array(const std::function<Status(size_t)>& on_element);
+    Status string(std::string* value);  // UTF-8, escapes resolved; may contain NUL
+    Status u64(uint64_t* value);
+    Status number(double* value);
+    Status boolean(bool* value);
+    Status null();
+    Status skip();
+    // Only white space is left.
+    Status end();
+
+private:
+    void skip_space();
+    Status expect(Type type);
+    Status literal(const char* word);
+    Status number_text(std::string* digits);
+    Status escape(std::string* value);
+    Status hex4(uint32_t* code);
+    Status utf8(std::string* value);
+    Status enter();
+    Status error(const char* what) const;
+    bool take(char c);
+
+    const char* text_;
+    size_t n_bytes_;
+    size_t at_ = 0;
+    size_t depth_ = 0;
+};
+
+// Appends a code point (below 0x110000) to a UTF-8 string.
+void append_utf8(uint32_t code, std::string* text);
+
+// Reads the code point at text[*at ...], a valid UTF-8 string, and moves past it.
+uint32_t next_code_point(const std::string& text, size_t* at);
+
+}  // namespace minigpt::convert

@@ -1,0 +1,100 @@
+// convert: a checkpoint in, a weight file out. The command line.
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "convert.h"
+#include "progress.h"
+
+namespace {
+
+using minigpt::convert::Failure;
+using minigpt::convert::Options;
+using minigpt::convert::Report;
+
+constexpr char kUsage[] =
+    "usage: convert SRC -o OUT.mgpt [--type f32|f16|bf16|q8|q4] [--vocab PATH] [--force]\n";
+
+constexpr char kHelp[] =
+    "\n"
+    "Reads a GPT-2 checkpoint and writes it as one weight file for gpt2.\n"
+    "\n"
+    "  SRC           a folder as Hugging Face saves it, or its model.safetensors or\n"
+    "                model.safetensors.index.json; config.json and the vocabulary lie beside\n"
+    "  -o OUT.mgpt   the file to write; one that is there is replaced when the new is complete\n"
+    "  --type TYPE   how matrices are stored; default: as in SRC, or f32 if they differ there\n"
+    "  --vocab PATH  vocab.json, merges.txt, tokenizer.json or their folder; default: beside SRC\n"
+    "  --force       accept NaN and infinite weights\n"
+    "\n"
+    "Exit status: 0 done, 1 SRC was refused, 2 the command line was wrong.\n";
+
+int wrong_usage(const char* what, const char* argument) {
+    fprintf(stderr, "convert: %s%s\n%s", what, argument, kUsage);
+    return 2;
+}
+
+// -1: go on; else the exit status.
+int parse(int argc, char** argv, Options* options) {
+    for (int i = 1; i < argc; i++) {
+        const char* arg = argv[i];
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            printf("%s%s", kUsage, kHelp);
+            return 0;
+        }
+        if (strcmp(arg, "--force") == 0) {
+            options->force = true;
+            continue;
+        }
+        if (arg[0] != '-' || arg[1] == '\0') {
+            if (!options->source.empty()) return wrong_usage("a second SRC: ", arg);
+            options->source = arg;
+            continue;
+        }
+        bool is_output = strcmp(arg, "-o") == 0, is_type = strcmp(arg, "--type") == 0;
+        if (!is_output && !is_type && strcmp(arg, "--vocab") != 0) {
+            return wrong_usage("unknown option ", arg);
+        }
+        if (++i == argc || argv[i][0] == '\0') return wrong_usage("a value is missing after ", arg);
+        if (is_type) {
+            options->type = minigpt::convert::type_of_name(argv[i]);
+            if (!options->type) return wrong_usage("unknown --type ", argv[i]);
+        } else {
+            (is_output ? options->output : options->vocab) = argv[i];
+        }
+    }
+    if (options->source.empty()) return wrong_usage("SRC is missing", "");
+    if (options->output.empty()) return wrong_usage("-o OUT.mgpt is missing", "");
+    return -1;
+}
+
+int run(const Options& options) {
+    Report report;
+    Failure failure;
+    {
+        minigpt::convert::ProgressLine line;
+        auto show = [&](uint64_t done, uint64_t total) { line.show(done, total); };
+        failure = minigpt::convert::convert(options, show, &report);
+    }
+    if (!failure.status.ok()) {
+        for (char& c : failure.path) {
+            if (static_cast<unsigned char>(c) < 0x20) c = '?';  // the error stays on its line
+        }
+        fprintf(stderr, "convert: %s: %s\n", failure.path.c_str(), failure.status.message());
+        return 1;
+    }
+    fputs(minigpt::convert::text_of(report, options).c_str(), stdout);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    try {
+        int status = parse(argc, argv, &options);
+        return status >= 0 ? status : run(options);
+    } catch (const std::bad_alloc&) {
+        fprintf(stderr, "convert: %s: out of memory\n", options.source.c_str());
+        return 1;
+    }
+}

@@ -1,0 +1,45 @@
+// How a checkpoint's tensor names become ours: one table for each dialect.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace minigpt::convert {
+
+enum class Role {
+    parameter,
+    causal_mask,  // [1, 1, n_ctx, n_ctx]: carries nothing
+    scalar,       // one number: carries nothing
+};
+
+// `source` and `target` may hold {i}, the layer. `transposed`: the source's two dimensions are
+// the other way round than tensor_spec's (a Linear's [n_out, n_in]).
+struct NameRule {
+    const char* source;
+    const char* target;  // a name of tensor_spec; nullptr where the role is no parameter
+    bool transposed;
+    Role role;
+};
+
+struct Dialect {
+    const char* name;
+    const char* const* prefixes;  // [n_prefixes]: each may lead any name, once, in this order
+    size_t n_prefixes;
+    const NameRule* rules;  // [n_rules]
+    size_t n_rules;
+};
+
+extern const Dialect kHuggingFace;
+
+struct Match {
+    const NameRule* rule;
+    std::optional<uint64_t> layer;
+    std::string target;  // {i} filled in
+};
+
+// The rule that a name follows; nothing where it is none of the dialect's.
+std::optional<Match> match(const Dialect& dialect, const std::string& name);
+
+}  // namespace minigpt::convert

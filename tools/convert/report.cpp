@@ -1,0 +1,88 @@
+// What was found and made, for a reader.
+#include <cstdio>
+
+#include "convert.h"
+#include "file.h"
+
+namespace minigpt::convert {
+namespace {
+
+std::string vocabulary_text(const Report& report) {
+    std::string n = grouped(report.n_tokens) + " tokens";
+    std::string specials = report.n_specials == 0 ? ""
+                           : report.n_specials == 1
+                               ? ", one of them special"
+                               : ", " + grouped(report.n_specials) + " of them special";
+    std::string from = " (" + report.vocabulary_source + ")";
+    switch (report.vocabulary_kind) {
+        case TokenizerKind::none: return "none: token ids only, no text";
+        case TokenizerKind::chars: return "characters, " + n + specials + from;
+        case TokenizerKind::bpe: break;
+    }
+    return "byte-level BPE, " + n + specials + ", " + grouped(report.n_merges) + " merges" + from;
+}
+
+std::string config_text(const Config& c) {
+    char epsilon[32];
+    snprintf(epsilon, sizeof epsilon, "%g", static_cast<double>(c.layer_norm_epsilon));
+    std::string text = std::to_string(c.n_layer) + " layers, " + std::to_string(c.n_head) +
+                       " heads, n_embd " + std::to_string(c.n_embd) + ", n_ff " +
+                       std::to_string(c.n_ff) + ", n_ctx " + std::to_string(c.n_ctx) +
+                       ", vocabulary " + grouped(c.n_rows) + ", " + name_of(c.activation) +
+                       ", epsilon " + epsilon + ", " + (c.tied ? "tied" : "untied") + " head";
+    if (!c.scale_attn_weights) text += ", attention not scaled by the head size";
+    if (c.scale_attn_by_inverse_layer_idx) text += ", attention scaled by the layer";
+    return text;
+}
+
+std::string tensors_text(const Plan& plan) {
+    std::string text = std::to_string(plan.tensors.size()) + " taken, left over: 0";
+    if (plan.n_ignored > 0) text += ", mask buffers ignored: " + std::to_string(plan.n_ignored);
+    if (plan.tied_copy) text += ", tied copy of the head: 1";
+    return text;
+}
+
+}  // namespace
+
+std::string text_of(const Report& report, const Options& options) {
+    const Config& config = report.plan.config;
+    std::string parameters = grouped(parameter_count(config, false));
+    if (config.tied) {
+        parameters += ", with the tied head counted twice " + grouped(parameter_count(config, true));
+    }
+    std::string type = report.plan.own_type == report.type
+                           ? std::string(name_of(report.type))
+                           : std::string(name_of(report.type)) + " from " +
+                                 name_of(report.plan.own_type);
+    const std::pair<const char*, std::string> lines[] = {
+        {"source", report.source_format + ", " + name_of_path(options.source)},
+        {"model", config_text(config)},
+        {"tensors", tensors_text(report.plan)},
+        {"parameters", parameters},
+        {"vocabulary", vocabulary_text(report)},
+        {"type", type},
+        {"output", options.output + ", " + grouped(report.n_output_bytes) + " bytes"},
+    };
+    std::string text;
+    for (const auto& [name, value] : lines) {
+        std::string head = std::string(name) + ":";
+        head.resize(13, ' ');
+        text += head + value + "\n";
+    }
+    for (const std::string& note : report.notes) text += "note:        " + note + "\n";
+    if (report.n_denormal > 0) {
+        text += "note:        " + grouped(report.n_denormal) +
+                " weights are denormal; armv7 runs such a file by its scalar kernels\n";
+    }
+    return text;
+}
+
+std::optional<ElementType> type_of_name(const std::string& name) {
+    for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16,
+                             ElementType::q8, ElementType::q4}) {
+        if (name == name_of(type)) return type;
+    }
+    return {};
+}
+
+}  // namespace minigpt::convert

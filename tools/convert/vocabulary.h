@@ -1,0 +1,82 @@
+// A model's vocabulary: from the files that it comes in to build_tokenizer's arrays.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "minigpt/status.h"
+#include "minigpt/tokenizer.h"
+
+namespace minigpt::convert {
+
+// A token as a file lists it.
+struct RawToken {
+    std::string text;
+    uint64_t id = 0;
+    // Listed as added to the vocabulary: `text` is the token's own bytes, not their byte-encoder
+    // spelling, and plain text never becomes it.
+    bool added = false;
+};
+
+struct RawMerge {
+    std::string left, right;  // in byte-encoder spelling
+    size_t line = 0;          // where it stands, for messages
+};
+
+struct RawVocabulary {
+    std::string source;  // the files' names
+    std::vector<RawToken> tokens;
+    std::string merges_source;  // empty: there are no merges, not even an empty list
+    std::vector<RawMerge> merges;
+    // There is no list of tokens: ids follow from the merges as GPT-2's do, 256 bytes in the
+    // byte-encoder's order, a token for each merge, <|endoftext|>.
+    bool only_merges = false;
+};
+
+// Tables that own what a TokenizerSpec points to. Kind none: the model has ids only.
+struct Vocabulary {
+    TokenizerKind kind = TokenizerKind::none;
+    std::string source;
+    std::string bytes;
+    std::vector<uint64_t> offsets;  // [n_tokens + 1]
+    std::vector<Merge> merges;
+    std::vector<int32_t> specials;
+    int32_t end_of_text = -1;  // the id of <|endoftext|>
+
+    size_t n_tokens() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+
+    // eos: the token that the configuration names, if it is a special one; else <|endoftext|>.
+    TokenizerSpec spec(std::optional<uint64_t> eos) const;
+};
+
+// GPT-2's byte-encoder: every byte has a printable character. false where the text has a
+// character that stands for no byte.
+bool decode_bytes(const std::string& text, std::string* bytes);
+std::string encode_byte(unsigned char byte);
+
+// Checks that ids are 0 ... n - 1, each once, and resolves merges. Tokens of one character and no
+// merges make a character vocabulary, else it is byte-level BPE.
+//
+// Errors (bad_file): a hole, an id or a text twice, a merge of what is no token (with its line).
+Status finish_vocabulary(RawVocabulary raw, Vocabulary* vocabulary);
+
+// Texts to RawVocabulary; vocabulary_text.cpp.
+Status parse_vocab_json(const std::string& text, bool added, RawVocabulary* raw);
+Status parse_merges(const std::string& text, RawVocabulary* raw);
+// only_added: leaves the vocabulary and the merges aside.
+Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabulary* raw);
+// Whether a JSON text is a tokenizer.json, and not a vocab.json.
+bool is_tokenizer_json(const std::string& text);
+
+// The vocabulary that lies in a folder: vocab.json or encoder.json with merges.txt or vocab.bpe and
+// added_tokens.json, else tokenizer.json, else merges alone. Kind none where there is nothing.
+// Errors name the file.
+Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary);
+
+// The vocabulary that a user names: a folder, or one of those files. Nothing there is an error.
+Status load_vocabulary(const std::string& path, Vocabulary* vocabulary);
+
+}  // namespace minigpt::convert
