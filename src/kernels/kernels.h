@@ -24,6 +24,8 @@ constexpr size_t kMaxRowTile = 6;
 //                      n % 16 outputs reach c
 //   bias  [n]          added last; nullptr: none
 //   m     1 ... kMaxRowTile
+//   prefetch  whether to ask for the panels that follow, at the place where this one is read:
+//             b comes from memory, and the caller reads on
 struct PanelGemm {
     float* c;
     size_t ldc;
@@ -34,6 +36,7 @@ struct PanelGemm {
     size_t n, k;
     const float* bias;
     bool accumulate;
+    bool prefetch;
 };
 
 // Element types by their number in the weight file: f32, f16, bf16.
@@ -44,9 +47,6 @@ struct KernelTable {
     bool exact;  // keeps the promise of equal bits; false: multiplies and adds, its bits are its own
 
     void (*panel_gemm[kKernelTypes])(const PanelGemm& g);
-
-    // y [n] = x [n] as f32, exactly; x is of the type.
-    void (*widen[kKernelTypes])(float* y, const void* x, size_t n);
 
     // y [k, m] = x [m, ldx] transposed; m is 1 ... kMaxRowTile.
     void (*interleave)(float* y, const float* x, size_t ldx, size_t m, size_t k);

@@ -40,33 +40,30 @@ MINIGPT_TARGET inline V load_wide(const Bf16* p) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
 
-// Rows of c, kRows by kPanels panels of 16, the last of which is `width` wide. The accumulators
-// are all registers: 2 kRows kPanels of the 16, at least 8 of them to hide the latency of fma.
-template <size_t kRows, size_t kPanels, typename T>
-MINIGPT_TARGET inline void tile(const PanelGemm& g, size_t j0, size_t width) {
-    const T* b = static_cast<const T*>(g.b) + j0 / kPanel * g.b_stride;
-    float* c = g.c + j0;
+// c [kRows, kPanels, 16] of panels from output j on. The accumulators are all registers:
+// 2 kRows kPanels of the 16, at least 8 of them to hide the latency of fma.
+template <size_t kRows, size_t kPanels, bool kPrefetch, typename T>
+MINIGPT_TARGET inline void tile(const PanelGemm& g, size_t j) {
+    const T* b = static_cast<const T*>(g.b) + j / kPanel * g.b_stride;
+    float* c = g.c + j;
     V acc[kRows][kPanels][2];
     MINIGPT_UNROLL
     for (size_t i = 0; i < kRows; ++i) {
         MINIGPT_UNROLL
         for (size_t p = 0; p < kPanels; ++p) {
-            const float* at = c + i * g.ldc + p * kPanel;
-            if (!g.accumulate) {
-                acc[i][p][0] = acc[i][p][1] = _mm256_setzero_ps();
-            } else if (width == kPanel) {
-                acc[i][p][0] = load(at);
-                acc[i][p][1] = load(at + 8);
-            } else {
-                acc[i][p][0] = load_first(at, width);
-                acc[i][p][1] = load_first(at + 8, lanes_left(width, 1));
-            }
+            const float* from = c + i * g.ldc + p * kPanel;
+            acc[i][p][0] = g.accumulate ? load(from) : splat(0.0f);
+            acc[i][p][1] = g.accumulate ? load(from + 8) : splat(0.0f);
         }
     }
     const float* a = g.a;
     for (size_t k = 0; k < g.k; ++k) {
         MINIGPT_UNROLL
         for (size_t p = 0; p < kPanels; ++p) {
+            if (kPrefetch) {
+                const T* next = b + (p + kPanels) * g.b_stride;
+                _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T1);
+            }
             V b0 = load_wide(b + p * g.b_stride);
             V b1 = load_wide(b + p * g.b_stride + 8);
             MINIGPT_UNROLL
@@ -79,43 +76,48 @@ MINIGPT_TARGET inline void tile(const PanelGemm& g, size_t j0, size_t width) {
         a += kRows;
         b += kPanel;
     }
+    if (g.bias != nullptr) {
+        MINIGPT_UNROLL
+        for (size_t p = 0; p < kPanels; ++p) {
+            V bias0 = load(g.bias + j + p * kPanel);
+            V bias1 = load(g.bias + j + p * kPanel + 8);
+            MINIGPT_UNROLL
+            for (size_t i = 0; i < kRows; ++i) {
+                acc[i][p][0] = add(acc[i][p][0], bias0);
+                acc[i][p][1] = add(acc[i][p][1], bias1);
+            }
+        }
+    }
     MINIGPT_UNROLL
     for (size_t i = 0; i < kRows; ++i) {
         MINIGPT_UNROLL
         for (size_t p = 0; p < kPanels; ++p) {
-            float* at = c + i * g.ldc + p * kPanel;
-            const float* bias = g.bias == nullptr ? nullptr : g.bias + j0 + p * kPanel;
-            if (width == kPanel) {
-                if (bias != nullptr) {
-                    acc[i][p][0] = add(acc[i][p][0], load(bias));
-                    acc[i][p][1] = add(acc[i][p][1], load(bias + 8));
-                }
-                store(at, acc[i][p][0]);
-                store(at + 8, acc[i][p][1]);
-            } else {
-                size_t right = lanes_left(width, 1);
-                if (bias != nullptr) {
-                    acc[i][p][0] = add(acc[i][p][0], load_first(bias, width));
-                    acc[i][p][1] = add(acc[i][p][1], load_first(bias + 8, right));
-                }
-                store_first(at, acc[i][p][0], width);
-                store_first(at + 8, acc[i][p][1], right);
-            }
+            store(c + i * g.ldc + p * kPanel, acc[i][p][0]);
+            store(c + i * g.ldc + p * kPanel + 8, acc[i][p][1]);
         }
     }
 }
 
-template <size_t kRows, size_t kPanels, typename T>
-MINIGPT_TARGET void rows_of_panels(const PanelGemm& g) {
+#include "kernels/last_panel.inc"
+
+template <size_t kRows, size_t kPanels, bool kPrefetch, typename T>
+MINIGPT_TARGET void panels(const PanelGemm& g) {
     size_t j = 0;
-    if (kPanels > 1) {
-        for (; j + kPanels * kPanel <= g.n; j += kPanels * kPanel) {
-            tile<kRows, kPanels, T>(g, j, kPanel);
-        }
+    for (; kPanels > 1 && j + kPanels * kPanel <= g.n; j += kPanels * kPanel) {
+        tile<kRows, kPanels, kPrefetch, T>(g, j);
     }
-    for (; j < g.n; j += kPanel) {
-        tile<kRows, 1, T>(g, j, g.n - j < kPanel ? g.n - j : kPanel);
+    for (; j + kPanel <= g.n; j += kPanel) tile<kRows, 1, kPrefetch, T>(g, j);
+    if (j < g.n) {
+        LastPanel<T> last(g, j);
+        tile<kRows, 1, false, T>(last.g, 0);
+        last.copy_back();
     }
+}
+
+template <size_t kRows, size_t kPanels, typename T>
+MINIGPT_TARGET void rows(const PanelGemm& g) {
+    if (g.prefetch) return panels<kRows, kPanels, true, T>(g);
+    return panels<kRows, kPanels, false, T>(g);
 }
 
 // One row reads four panels side by side: one stream alone gets two thirds of the bandwidth.
@@ -123,29 +125,17 @@ template <typename T>
 MINIGPT_TARGET void panel_gemm_6x16(const PanelGemm& g) {
     switch (g.m) {
         case 1:
-            return rows_of_panels<1, 4, T>(g);
+            return rows<1, 4, T>(g);
         case 2:
-            return rows_of_panels<2, 2, T>(g);
+            return rows<2, 2, T>(g);
         case 3:
-            return rows_of_panels<3, 2, T>(g);
+            return rows<3, 1, T>(g);
         case 4:
-            return rows_of_panels<4, 1, T>(g);
+            return rows<4, 1, T>(g);
         case 5:
-            return rows_of_panels<5, 1, T>(g);
+            return rows<5, 1, T>(g);
         default:
-            return rows_of_panels<6, 1, T>(g);
-    }
-}
-
-template <typename T>
-MINIGPT_TARGET void widen(float* y, const void* x, size_t n) {
-    const T* from = static_cast<const T*>(x);
-    size_t i = 0;
-    for (; i + kWidth <= n; i += kWidth) store(y + i, load_wide(from + i));
-    if (i < n) {
-        T last[kWidth] = {};
-        memcpy(last, from + i, (n - i) * sizeof(T));
-        store_first(y + i, load_wide(last), n - i);
+            return rows<6, 1, T>(g);
     }
 }
 
@@ -204,7 +194,6 @@ const KernelTable kAvx2Kernels = {
     "avx2",
     true,
     {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>},
-    {widen<float>, widen<F16>, widen<Bf16>},
     interleave,
     add_row,
     layernorm_row,

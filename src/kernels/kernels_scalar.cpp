@@ -61,30 +61,29 @@ inline float widened(F16 x) { return f16_to_float(x.bits); }
 inline float widened(Bf16 x) { return bf16_to_float(x.bits); }
 
 template <typename T>
-void panel_gemm_1x16(const PanelGemm& g) {
+void panel_gemm_6x16(const PanelGemm& g) {
     for (size_t j0 = 0; j0 < g.n; j0 += kPanel) {
         const T* panel = static_cast<const T*>(g.b) + j0 / kPanel * g.b_stride;
         size_t width = g.n - j0 < kPanel ? g.n - j0 : kPanel;
-        for (size_t i = 0; i < g.m; ++i) {
-            float* c = g.c + i * g.ldc + j0;
-            float acc[kPanel] = {};
-            for (size_t j = 0; g.accumulate && j < width; ++j) acc[j] = c[j];
-            for (size_t k = 0; k < g.k; ++k) {
+        float acc[kMaxRowTile][kPanel] = {};
+        for (size_t i = 0; g.accumulate && i < g.m; ++i) {
+            for (size_t j = 0; j < width; ++j) acc[i][j] = g.c[i * g.ldc + j0 + j];
+        }
+        for (size_t k = 0; k < g.k; ++k) {
+            float b[kPanel];
+            for (size_t j = 0; j < kPanel; ++j) b[j] = widened(panel[k * kPanel + j]);
+            for (size_t i = 0; i < g.m; ++i) {
                 float a = g.a[k * g.m + i];
-                for (size_t j = 0; j < kPanel; ++j) {
-                    acc[j] = fma_exact(a, widened(panel[k * kPanel + j]), acc[j]);
-                }
+                for (size_t j = 0; j < kPanel; ++j) acc[i][j] = fma_exact(a, b[j], acc[i][j]);
             }
+        }
+        for (size_t i = 0; i < g.m; ++i) {
             for (size_t j = 0; j < width; ++j) {
-                c[j] = g.bias != nullptr ? acc[j] + g.bias[j0 + j] : acc[j];
+                float sum = acc[i][j];
+                g.c[i * g.ldc + j0 + j] = g.bias != nullptr ? sum + g.bias[j0 + j] : sum;
             }
         }
     }
-}
-
-template <typename T>
-void widen(float* y, const void* x, size_t n) {
-    for (size_t i = 0; i < n; ++i) y[i] = widened(static_cast<const T*>(x)[i]);
 }
 
 void interleave(float* y, const float* x, size_t ldx, size_t m, size_t k) {
@@ -103,8 +102,7 @@ void erf_scalar(float* y, const float* x, size_t n) { map<erf_full>(y, x, n); }
 const KernelTable kScalarKernels = {
     "scalar",
     true,
-    {panel_gemm_1x16<float>, panel_gemm_1x16<F16>, panel_gemm_1x16<Bf16>},
-    {widen<float>, widen<F16>, widen<Bf16>},
+    {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>},
     interleave,
     add_row,
     layernorm_row,

@@ -73,7 +73,7 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
             size_t n = n_keys - j < kBlockKeys ? n_keys - j : kBlockKeys;
             kernels.panel_gemm[0]({scratch.scores + i * ld_scores + j, ld_scores,
                                    tiles + i * head_dim, end - i, k + j * head_dim,
-                                   kPanel * head_dim, n, head_dim, nullptr, false});
+                                   kPanel * head_dim, n, head_dim, nullptr, false, false});
         }
     }
 }
@@ -97,11 +97,11 @@ void weigh_values(const KernelTable& kernels, const Block& block, float* out, si
             a = scratch.probs;
         }
         kernels.panel_gemm[0]({out + i * ld_out, ld_out, a, end - i, v, stride, head_dim, common,
-                               nullptr, false});
+                               nullptr, false, false});
         for (size_t own = 1; own < end - i; ++own) {
             kernels.panel_gemm[0]({out + (i + own) * ld_out, ld_out,
                                    probs + own * ld_scores + common, 1, v + common * kPanel, stride,
-                                   head_dim, own, nullptr, true});
+                                   head_dim, own, nullptr, true, false});
         }
     }
 }

@@ -7,21 +7,19 @@
 
 namespace minigpt {
 
-size_t linear_scratch_bytes(const Compute& compute, size_t max_rows, size_t max_n_in) {
-    return round_up((product_scratch_floats(compute) + max_rows * max_n_in) * sizeof(float),
-                    kAlign);
+size_t linear_scratch_bytes(const Compute&, size_t max_rows, size_t max_n_in) {
+    return round_up(max_rows * max_n_in * sizeof(float), kAlign);
 }
 
 void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t ldx,
             const PanelMatrix& w, const float* bias, size_t n_rows, void* scratch) {
-    float* wide = static_cast<float*>(scratch);
-    float* tiles = wide + product_scratch_floats(compute);
+    float* tiles = static_cast<float*>(scratch);
     const float* a = x;  // a single row is its own tile
     if (n_rows > 1) {
         interleave_tiles(compute, tiles, x, ldx, n_rows, w.n_in);
         a = tiles;
     }
-    multiply(compute, {y, ldy, a, n_rows, w.data, w.type, w.n_out, w.n_in, bias, false, wide});
+    multiply(compute, {y, ldy, a, n_rows, w.data, w.type, w.n_out, w.n_in, bias, false});
 }
 
 void gather_row(float* y, const PanelMatrix& w, size_t row) {

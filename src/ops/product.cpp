@@ -33,7 +33,8 @@ PanelGemm whole(const Product& x, size_t panel, size_t n_panels) {
             end - j,
             x.k,
             x.bias == nullptr ? nullptr : x.bias + j,
-            x.accumulate};
+            x.accumulate,
+            true};
 }
 
 // A few rows, one tile: the weights pass once, and that is the whole cost. Four panels are the
@@ -53,7 +54,8 @@ void multiply_one_tile(const Compute& compute, const Product& x) {
 
 // The tiles [tile, tile_end) times the panels [panel, panel_end).
 void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, size_t tile_end,
-                    size_t panel, size_t panel_end, float* wide) {
+                    size_t panel, size_t panel_end) {
+    auto kernel = kernels.panel_gemm[static_cast<size_t>(x.type)];
     size_t n_blocks = divide_up(x.k, kKc);
     size_t kc = n_blocks == 0 ? 0 : round_up(divide_up(x.k, n_blocks), size_t{8});
     size_t k = 0;
@@ -63,10 +65,6 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
         for (size_t p = panel; p < panel_end; ++p) {
             PanelGemm g = whole(x, p, 1);
             g.b = advance(g.b, x.type, k * kPanel);
-            if (x.type != ElementType::f32) {
-                kernels.widen[static_cast<size_t>(x.type)](wide, g.b, n_k * kPanel);
-                g.b = wide;
-            }
             g.k = n_k;
             if (k > 0) g.accumulate = true;
             if (!last) g.bias = nullptr;
@@ -76,7 +74,8 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
                 g.m = first_row(x.n_rows, t + 1) - row;
                 g.a = x.a + row * x.k + k * g.m;
                 g.c = c + row * x.ldc;
-                kernels.panel_gemm[0](g);
+                kernel(g);
+                g.prefetch = false;  // the first tile's was enough
             }
         }
         k += n_k;
@@ -95,10 +94,6 @@ void interleave_tiles(const Compute& compute, float* y, const float* x, size_t l
     });
 }
 
-size_t product_scratch_floats(const Compute& compute) {
-    return thread_count(compute.pool()) * kKc * kPanel;
-}
-
 void multiply(const Compute& compute, const Product& x) {
     size_t n_tiles = tile_count(x.n_rows);
     if (n_tiles == 0 || x.n == 0) return;
@@ -111,13 +106,12 @@ void multiply(const Compute& compute, const Product& x) {
     if (n_groups * n_steps < n_threads) n_groups = divide_up(n_threads, n_steps);
     if (n_groups > n_tiles) n_groups = n_tiles;
     // Groups of rows are the inner index: the second finds the weights in a cache.
-    for_each_unit(compute.pool(), n_steps * n_groups, [&](size_t unit, size_t thread) {
+    for_each_unit(compute.pool(), n_steps * n_groups, [&](size_t unit, size_t) {
         size_t panel = unit / n_groups * step;
         size_t group = unit % n_groups;
         multiply_block(compute.kernels(), x, n_tiles * group / n_groups,
                        n_tiles * (group + 1) / n_groups, panel,
-                       panel + step < n_panels ? panel + step : n_panels,
-                       x.scratch + thread * kKc * kPanel);
+                       panel + step < n_panels ? panel + step : n_panels);
     });
 }
 

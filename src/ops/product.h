@@ -38,11 +38,7 @@ struct Product {
     size_t n, k;
     const float* bias;  // [n]; nullptr: none
     bool accumulate;
-    float* scratch;  // product_scratch_floats(), 64-byte aligned
 };
-
-// Floats of scratch for all threads.
-size_t product_scratch_floats(const Compute& compute);
 
 void multiply(const Compute& compute, const Product& product);
 
