@@ -100,7 +100,7 @@ std::string config_json(const Config& c) {
                "{\"n_vocab\":%u,\"n_rows\":%u,\"n_ctx\":%u,\"n_embd\":%u,\"n_head\":%u,"
                "\"head_dim\":%u,\"n_layer\":%u,\"n_ff\":%u,",
                c.n_vocab, c.n_rows, c.n_ctx, c.n_embd, c.n_head, c.head_dim(), c.n_layer, c.n_ff) +
-           "\"layer_norm_epsilon\":" + json_number(c.layer_norm_epsilon) +
+           "\"layer_norm_epsilon\":" + shortest(c.layer_norm_epsilon) +
            ",\"activation\":" + json_string(name_of(c.activation)) + ",\"biases\":[" + biases +
            "],\"tied\":" + json_bool(c.tied) +
            ",\"scale_attn_weights\":" + json_bool(c.scale_attn_weights) +
@@ -162,7 +162,7 @@ void write_config(Output& out, const Config& c) {
         write_line(out, "rows of the table",
                    format("%u, %u of them padding", c.n_rows, c.n_rows - c.n_vocab));
     }
-    write_line(out, "layer_norm_epsilon", json_number(c.layer_norm_epsilon));
+    write_line(out, "layer_norm_epsilon", shortest(c.layer_norm_epsilon));
     write_line(out, "activation", name_of(c.activation));
     write_line(out, "output head", c.tied ? "the token table" : "of its own");
     std::string absent;

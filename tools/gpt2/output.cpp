@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "error.h"
@@ -79,6 +80,15 @@ std::string json_number(float number) {
 
 std::string json_number(double number) {
     return std::isfinite(number) ? format("%.12g", number) : "null";
+}
+
+std::string shortest(float number) {
+    int digits = 1;
+    std::string text;
+    do {
+        text = format("%.*g", digits, static_cast<double>(number));
+    } while (++digits <= 9 && strtof(text.c_str(), nullptr) != number);
+    return text;
 }
 
 std::string json_ids(const std::vector<int32_t>& ids) {

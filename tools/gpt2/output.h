@@ -27,6 +27,8 @@ std::string json_string(const std::string& bytes);
 std::string json_number(float number);
 // "%.12g"; null as above.
 std::string json_number(double number);
+// The fewest digits that give the float back: 1e-05 for 1e-5f.
+std::string shortest(float number);
 std::string json_ids(const std::vector<int32_t>& ids);
 
 // 124439808 as 124,439,808.

@@ -56,6 +56,9 @@ TEST_CASE("output: a float comes back from JSON exactly; NaN and infinity are nu
     CHECK(json_number(-std::numeric_limits<float>::infinity()) == "null");
     CHECK(json_number(std::numeric_limits<double>::infinity()) == "null");
     CHECK(json_number(0.5) == "0.5");
+    CHECK(shortest(1e-5f) == "1e-05");
+    CHECK(shortest(0.1f) == "0.1");
+    CHECK(shortest(1.0f / 3) == "0.33333334");
 }
 
 TEST_CASE("output: numbers in groups of three") {
