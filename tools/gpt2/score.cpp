@@ -15,7 +15,7 @@ namespace {
 
 struct Prediction {
     int32_t id;
-    float log_prob;
+    double log_prob;
 };
 
 struct Score {
@@ -53,9 +53,10 @@ Score score_ids(Session& session, const Options& options, const std::vector<int3
         run_ids(session, options, window, last - begin, next - 1 - begin,
                 [&](size_t i, const float* row) {
                     int32_t id = window[i + 1];
-                    float p = log_prob(row, n_vocab, id);
+                    double p = 0;
+                    require(log_prob(&p, row, n_vocab, id), "log_prob");
                     score.tokens.push_back({id, p});
-                    score.nll -= static_cast<double>(p);
+                    score.nll -= p;
                     score.n_bytes += text_bytes(tokenizer, id);
                 });
         next = last + 1;
@@ -84,7 +85,7 @@ void write_text(Output& out, const Score& score, bool per_token, const Tokenizer
         const Prediction& token = score.tokens[i];
         size_t n_bytes = 0;
         const char* bytes = tokenizer.token(token.id, &n_bytes);
-        out.write(format("%8d %12.6f  ", token.id, static_cast<double>(token.log_prob)) +
+        out.write(format("%8d %12.6f  ", token.id, token.log_prob) +
                   json_string(std::string(bytes, n_bytes)) + "\n");
     }
     out.write(format("tokens         %zu\n", score.tokens.size()));
