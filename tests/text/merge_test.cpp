@@ -1,6 +1,7 @@
 #include "text/merge.h"
 
 #include <doctest/doctest.h>
+#include <algorithm>
 
 #include <string>
 #include <vector>
