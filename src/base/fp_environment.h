@@ -13,10 +13,12 @@ public:
     FpEnvironment() : found_(get()) {
         uint32_t wanted = (found_ & ~kClear) | kSet;
         changed_ = wanted != found_;
-        if (changed_) set(wanted);
+        if (changed_)
+            set(wanted);
     }
     ~FpEnvironment() {
-        if (changed_) set(found_);
+        if (changed_)
+            set(found_);
     }
     FpEnvironment(const FpEnvironment&) = delete;
     FpEnvironment& operator=(const FpEnvironment&) = delete;
@@ -30,10 +32,13 @@ private:
         __asm__ volatile("stmxcsr %0" : "=m"(bits) : : "memory");
         return bits;
     }
-    static void set(uint32_t bits) { __asm__ volatile("ldmxcsr %0" : : "m"(bits) : "memory"); }
+    static void set(uint32_t bits) {
+        __asm__ volatile("ldmxcsr %0" : : "m"(bits) : "memory");
+    }
 #elif defined(__aarch64__)
     // FZ, rounding (2 bits), default NaN, FZ16, the alternative half precision, the six traps.
-    static constexpr uint32_t kClear = 1u << 24 | 3u << 22 | 1u << 25 | 1u << 19 | 1u << 26 | 0x9f00;
+    static constexpr uint32_t kClear =
+        1u << 24 | 3u << 22 | 1u << 25 | 1u << 19 | 1u << 26 | 0x9f00;
     static constexpr uint32_t kSet = 0;
     static uint32_t get() {
         uint64_t bits;
@@ -54,11 +59,15 @@ private:
         __asm__ volatile("vmrs %0, fpscr" : "=r"(bits) : : "memory");
         return bits;
     }
-    static void set(uint32_t bits) { __asm__ volatile("vmsr fpscr, %0" : : "r"(bits) : "memory"); }
+    static void set(uint32_t bits) {
+        __asm__ volatile("vmsr fpscr, %0" : : "r"(bits) : "memory");
+    }
 #else
     static constexpr uint32_t kClear = 0;
     static constexpr uint32_t kSet = 0;
-    static uint32_t get() { return 0; }
+    static uint32_t get() {
+        return 0;
+    }
     static void set(uint32_t) {}
 #endif
 

@@ -31,7 +31,9 @@ struct Bf16 {
     uint16_t bits;
 };
 
-MINIGPT_TARGET inline V load_wide(const float* p) { return _mm256_loadu_ps(p); }
+MINIGPT_TARGET inline V load_wide(const float* p) {
+    return _mm256_loadu_ps(p);
+}
 MINIGPT_TARGET inline V load_wide(const F16* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
@@ -106,7 +108,8 @@ MINIGPT_TARGET void panels(const PanelGemm& g) {
     for (; kPanels > 1 && j + kPanels * kPanel <= g.n; j += kPanels * kPanel) {
         tile<kRows, kPanels, kPrefetch, T>(g, j);
     }
-    for (; j + kPanel <= g.n; j += kPanel) tile<kRows, 1, kPrefetch, T>(g, j);
+    for (; j + kPanel <= g.n; j += kPanel)
+        tile<kRows, 1, kPrefetch, T>(g, j);
     if (j < g.n) {
         LastPanel<T> last(g, j);
         tile<kRows, 1, false, T>(last.g, 0);
@@ -116,7 +119,8 @@ MINIGPT_TARGET void panels(const PanelGemm& g) {
 
 template <size_t kRows, size_t kPanels, typename T>
 MINIGPT_TARGET void rows(const PanelGemm& g) {
-    if (g.prefetch) return panels<kRows, kPanels, true, T>(g);
+    if (g.prefetch)
+        return panels<kRows, kPanels, true, T>(g);
     return panels<kRows, kPanels, false, T>(g);
 }
 
@@ -163,17 +167,20 @@ MINIGPT_TARGET void interleave_rows(float* y, const float* x, size_t ldx, size_t
             _mm_storel_pi(reinterpret_cast<__m64*>(y + 4 + 2 * kRows), high);
             _mm_storeh_pi(reinterpret_cast<__m64*>(y + 4 + 3 * kRows), high);
         }
-        for (size_t i = 0; kRows == 5 && i < 4; ++i) y[i * kRows + 4] = x[4 * ldx + k + i];
+        for (size_t i = 0; kRows == 5 && i < 4; ++i)
+            y[i * kRows + 4] = x[4 * ldx + k + i];
     }
     for (; k < n; ++k, y += kRows) {
-        for (size_t i = 0; i < kRows; ++i) y[i] = x[i * ldx + k];
+        for (size_t i = 0; i < kRows; ++i)
+            y[i] = x[i * ldx + k];
     }
 }
 
 MINIGPT_TARGET void interleave(float* y, const float* x, size_t ldx, size_t m, size_t k) {
     switch (m) {
         case 1:
-            if (k > 0) memcpy(y, x, k * sizeof(float));
+            if (k > 0)
+                memcpy(y, x, k * sizeof(float));
             return;
         case 4:
             return interleave_rows<4>(y, x, ldx, k);
@@ -183,7 +190,8 @@ MINIGPT_TARGET void interleave(float* y, const float* x, size_t ldx, size_t m, s
             return interleave_rows<6>(y, x, ldx, k);
         default:
             for (size_t i = 0; i < k; ++i) {
-                for (size_t j = 0; j < m; ++j) y[i * m + j] = x[j * ldx + i];
+                for (size_t j = 0; j < m; ++j)
+                    y[i * m + j] = x[j * ldx + i];
             }
     }
 }

@@ -9,56 +9,35 @@
 
 namespace minigpt {
 
-float inverse_sqrt(float x) { return 1.0f / std::sqrt(x); }
+float inverse_sqrt(float x) {
+    return 1.0f / std::sqrt(x);
+}
 
 namespace {
 
-// ---- a vector of one float, for row_kernels.inc
-
 #define MINIGPT_TARGET
 
-using V = float;
-using I = uint32_t;
-using M = bool;
-constexpr size_t kWidth = 1;
-
-inline V load(const float* p) { return *p; }
-inline void store(float* p, V v) { *p = v; }
-inline V load_first(const float*, size_t) { return 0; }  // of fewer than one
-inline void store_first(float*, V, size_t) {}
-inline M first(size_t n) { return n > 0; }
-inline V splat(float f) { return f; }
-inline V add(V a, V b) { return a + b; }
-inline V sub(V a, V b) { return a - b; }
-inline V mul(V a, V b) { return a * b; }
-inline V fma(V a, V b, V c) { return fma_exact(a, b, c); }
-inline M less(V a, V b) { return a < b; }
-inline V select(M m, V a, V b) { return m ? a : b; }
-inline V min(V a, V b) { return a < b ? a : b; }
-inline V max(V a, V b) { return a > b ? a : b; }
-inline I as_int(V v) { return float_to_bits(v); }
-inline V as_float(I i) { return bits_to_float(i); }
-inline I isplat(uint32_t i) { return i; }
-inline I iadd(I a, I b) { return a + b; }
-inline I isub(I a, I b) { return a - b; }
-inline I shift_left_23(I a) { return a << 23; }
-inline I shift_right_23(I a) { return static_cast<uint32_t>(static_cast<int32_t>(a) >> 23); }
-inline V absolute(V a) { return as_float(as_int(a) & 0x7fffffff); }
-inline V with_sign_of(V a, V sign) { return as_float(as_int(a) | (as_int(sign) & 0x80000000)); }
+#include "kernels/vector_scalar.inc"
 
 #include "kernels/row_kernels.inc"
 
 // ---- products
 
-inline float widened(float x) { return x; }
+inline float widened(float x) {
+    return x;
+}
 struct F16 {
     uint16_t bits;
 };
 struct Bf16 {
     uint16_t bits;
 };
-inline float widened(F16 x) { return f16_to_float(x.bits); }
-inline float widened(Bf16 x) { return bf16_to_float(x.bits); }
+inline float widened(F16 x) {
+    return f16_to_float(x.bits);
+}
+inline float widened(Bf16 x) {
+    return bf16_to_float(x.bits);
+}
 
 template <typename T>
 void panel_gemm_6x16(const PanelGemm& g) {
@@ -67,14 +46,17 @@ void panel_gemm_6x16(const PanelGemm& g) {
         size_t width = g.n - j0 < kPanel ? g.n - j0 : kPanel;
         float acc[kMaxRowTile][kPanel] = {};
         for (size_t i = 0; g.accumulate && i < g.m; ++i) {
-            for (size_t j = 0; j < width; ++j) acc[i][j] = g.c[i * g.ldc + j0 + j];
+            for (size_t j = 0; j < width; ++j)
+                acc[i][j] = g.c[i * g.ldc + j0 + j];
         }
         for (size_t k = 0; k < g.k; ++k) {
             float b[kPanel];
-            for (size_t j = 0; j < kPanel; ++j) b[j] = widened(panel[k * kPanel + j]);
+            for (size_t j = 0; j < kPanel; ++j)
+                b[j] = widened(panel[k * kPanel + j]);
             for (size_t i = 0; i < g.m; ++i) {
                 float a = g.a[k * g.m + i];
-                for (size_t j = 0; j < kPanel; ++j) acc[i][j] = fma_exact(a, b[j], acc[i][j]);
+                for (size_t j = 0; j < kPanel; ++j)
+                    acc[i][j] = fma_exact(a, b[j], acc[i][j]);
             }
         }
         for (size_t i = 0; i < g.m; ++i) {
@@ -88,16 +70,25 @@ void panel_gemm_6x16(const PanelGemm& g) {
 
 void interleave(float* y, const float* x, size_t ldx, size_t m, size_t k) {
     for (size_t i = 0; i < k; ++i) {
-        for (size_t j = 0; j < m; ++j) y[i * m + j] = x[j * ldx + i];
+        for (size_t j = 0; j < m; ++j)
+            y[i * m + j] = x[j * ldx + i];
     }
 }
 
 }  // namespace
 
-void exp_scalar(float* y, const float* x, size_t n) { map<exp_full>(y, x, n); }
-void log_scalar(float* y, const float* x, size_t n) { map<log_full>(y, x, n); }
-void tanh_scalar(float* y, const float* x, size_t n) { map<tanh_full>(y, x, n); }
-void erf_scalar(float* y, const float* x, size_t n) { map<erf_full>(y, x, n); }
+void exp_scalar(float* y, const float* x, size_t n) {
+    map<exp_full>(y, x, n);
+}
+void log_scalar(float* y, const float* x, size_t n) {
+    map<log_full>(y, x, n);
+}
+void tanh_scalar(float* y, const float* x, size_t n) {
+    map<tanh_full>(y, x, n);
+}
+void erf_scalar(float* y, const float* x, size_t n) {
+    map<erf_full>(y, x, n);
+}
 
 const KernelTable kScalarKernels = {
     "scalar",

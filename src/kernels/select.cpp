@@ -1,4 +1,6 @@
 // Which tables this build has, and which of them this CPU runs: the only place that asks.
+#include <atomic>
+
 #include "kernels/tables.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -10,7 +12,9 @@
 namespace minigpt {
 namespace {
 
-bool always() { return true; }
+bool always() {
+    return true;
+}
 
 // Best first.
 struct Candidate {
@@ -56,15 +60,24 @@ constexpr size_t kCandidateCount = sizeof kCandidates / sizeof kCandidates[0];
 }  // namespace
 
 KernelChoice kernel_choice(size_t index) {
-    if (index >= kCandidateCount) return {nullptr, nullptr, false};
+    if (index >= kCandidateCount)
+        return {nullptr, nullptr, false};
     const Candidate& c = kCandidates[index];
     return {c.table->name, c.table, c.present()};
 }
 
+// Asked once: cpuid is slow in a virtual machine. Threads that ask at the same time find the same.
 const KernelTable& best_kernels() {
-    size_t index = 0;
-    while (!kCandidates[index].present()) ++index;  // scalar, the last, always is
-    return *kCandidates[index].table;
+    static std::atomic<const KernelTable*> best{nullptr};
+    const KernelTable* table = best.load(std::memory_order_relaxed);
+    if (table == nullptr) {
+        size_t index = 0;
+        while (!kCandidates[index].present())
+            ++index;  // scalar, the last, always is
+        table = kCandidates[index].table;
+        best.store(table, std::memory_order_relaxed);
+    }
+    return *table;
 }
 
 }  // namespace minigpt

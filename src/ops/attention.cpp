@@ -16,10 +16,14 @@ constexpr size_t kBlockRows = 4 * kMaxRowTile;
 // Keys that pass over the block's tiles while they are in L1: four panels of 4 KB at head_dim 64.
 constexpr size_t kBlockKeys = 4 * kPanel;
 
-size_t padded(size_t n) { return round_up(n, kPanel); }
+size_t padded(size_t n) {
+    return round_up(n, kPanel);
+}
 
 // One cache line more than the keys: rows a power of two apart would share the cache's sets.
-size_t score_stride(size_t n_ctx) { return padded(n_ctx) + kPanel; }
+size_t score_stride(size_t n_ctx) {
+    return padded(n_ctx) + kPanel;
+}
 
 // One thread's scratch.
 struct Scratch {
@@ -69,7 +73,8 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
             size_t i = first_row(block.n_rows, t);
             size_t end = first_row(block.n_rows, t + 1);
             size_t n_keys = block.keys(end - 1);
-            if (n_keys <= j) continue;
+            if (n_keys <= j)
+                continue;
             size_t n = n_keys - j < kBlockKeys ? n_keys - j : kBlockKeys;
             kernels.panel_gemm[0]({scratch.scores + i * ld_scores + j, ld_scores,
                                    tiles + i * head_dim, end - i, k + j * head_dim,
@@ -111,7 +116,8 @@ void copy_probs(float* probs, const Block& block, const float* from, size_t ld_s
     float* to = probs + (block.head * block.run->n_rows + block.row) * n_keys;
     for (size_t i = 0; i < block.n_rows; ++i, to += n_keys) {
         memcpy(to, from + i * ld_scores, block.keys(i) * sizeof(float));
-        for (size_t j = block.keys(i); j < n_keys; ++j) to[j] = 0;
+        for (size_t j = block.keys(i); j < n_keys; ++j)
+            to[j] = 0;
     }
 }
 
@@ -122,7 +128,8 @@ size_t blocks_of(const AttentionRun& run) {
 // The unit-th block of all runs. Within a run the heads' last blocks, which have the most keys,
 // come first, and the short ones fill the gaps at the end.
 Block block_of(const AttentionRun* runs, size_t unit) {
-    while (unit >= blocks_of(*runs)) unit -= blocks_of(*runs++);
+    while (unit >= blocks_of(*runs))
+        unit -= blocks_of(*runs++);
     size_t n_blocks = blocks_of(*runs) / runs->cache.n_head;
     size_t row = (n_blocks - 1 - unit / runs->cache.n_head) * kBlockRows;
     size_t left = runs->n_rows - row;
@@ -149,7 +156,8 @@ void kv_append(const Compute& compute, const AttentionRun* runs, size_t n_runs, 
     ThreadPool* pool = n_numbers < kSerialNumbers ? nullptr : compute.pool();
     for_each_unit(pool, n_units, [&](size_t unit, size_t) {
         const AttentionRun* run = runs;
-        while (unit >= run->cache.n_head) unit -= run++->cache.n_head;
+        while (unit >= run->cache.n_head)
+            unit -= run++->cache.n_head;
         const size_t head_dim = run->cache.head_dim;
         const size_t n_ctx = padded(run->cache.n_ctx);
         float* to_k = run->cache.k + unit * n_ctx * head_dim;
@@ -159,7 +167,8 @@ void kv_append(const Compute& compute, const AttentionRun* runs, size_t n_runs, 
             const float* from_k = k + (run->first_row + i) * ld + unit * head_dim;
             const float* from_v = v + (run->first_row + i) * ld + unit * head_dim;
             float* panel = to_k + at / kPanel * kPanel * head_dim + at % kPanel;
-            for (size_t e = 0; e < head_dim; ++e) panel[e * kPanel] = from_k[e];
+            for (size_t e = 0; e < head_dim; ++e)
+                panel[e * kPanel] = from_k[e];
             for (size_t e = 0; e < head_dim; ++e) {
                 to_v[(e / kPanel * n_ctx + at) * kPanel + e % kPanel] = from_v[e];
             }
@@ -178,9 +187,11 @@ void attention(const Compute& compute, float* out, size_t ld_out, const float* q
         const AttentionRun& run = runs[r];
         n_units += blocks_of(run);
         n_numbers += run.n_rows * (run.n_past + run.n_rows) * run.cache.n_head * run.cache.head_dim;
-        if (run.cache.n_ctx > n_ctx) n_ctx = run.cache.n_ctx;
+        if (run.cache.n_ctx > n_ctx)
+            n_ctx = run.cache.n_ctx;
     }
-    if (n_units == 0) return;
+    if (n_units == 0)
+        return;
     const size_t head_dim = runs->cache.head_dim;
     ThreadPool* pool = n_numbers < kSerialNumbers ? nullptr : compute.pool();
     const KernelTable& kernels = compute.kernels();
@@ -195,7 +206,8 @@ void attention(const Compute& compute, float* out, size_t ld_out, const float* q
             float* x = mine.scores + i * ld_scores;
             kernels.softmax(x, x, block.keys(i), scale);
         }
-        if (probs != nullptr) copy_probs(probs, block, mine.scores, ld_scores);
+        if (probs != nullptr)
+            copy_probs(probs, block, mine.scores, ld_scores);
         weigh_values(kernels, block, out + row * ld_out + column, ld_out, mine, ld_scores);
     });
 }

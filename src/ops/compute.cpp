@@ -9,21 +9,26 @@ namespace minigpt {
 
 Compute::Compute() : kernels_(&best_kernels()), pool_(nullptr) {}
 
-Compute::~Compute() { ThreadPool::destroy(pool_); }
+Compute::~Compute() {
+    ThreadPool::destroy(pool_);
+}
 
 Status Compute::create(size_t n_threads, const char* isa) {
     if (n_threads > kMaxThreads) {
         return Status::error(Code::bad_argument, "n_threads: found %zu, expected at most %zu",
                              n_threads, kMaxThreads);
     }
-    if (n_threads == 0) n_threads = physical_cores();
-    if (n_threads > kMaxThreads) n_threads = kMaxThreads;
+    if (n_threads == 0)
+        n_threads = physical_cores();
+    if (n_threads > kMaxThreads)
+        n_threads = kMaxThreads;
     const KernelTable* table = &best_kernels();
     if (isa != nullptr) {
         table = nullptr;
         for (size_t i = 0; kernel_choice(i).name != nullptr; ++i) {
             KernelChoice choice = kernel_choice(i);
-            if (strcmp(choice.name, isa) != 0) continue;
+            if (strcmp(choice.name, isa) != 0)
+                continue;
             if (!choice.present) {
                 return Status::error(Code::not_supported, "isa: this CPU has no %s", isa);
             }
@@ -35,20 +40,26 @@ Status Compute::create(size_t n_threads, const char* isa) {
         }
     }
     ThreadPool* pool = nullptr;
-    if (n_threads > 1) MINIGPT_TRY(ThreadPool::create(n_threads, &pool));
+    if (n_threads > 1)
+        MINIGPT_TRY(ThreadPool::create(n_threads, &pool));
     ThreadPool::destroy(pool_);
     pool_ = pool;
     kernels_ = table;
     return Status();
 }
 
-size_t Compute::n_threads() const { return pool_ == nullptr ? 1 : pool_->n_threads(); }
+size_t Compute::n_threads() const {
+    return pool_ == nullptr ? 1 : pool_->n_threads();
+}
 
-const char* Compute::isa() const { return kernels_->name; }
+const char* Compute::isa() const {
+    return kernels_->name;
+}
 
 const char* isa_name(size_t index, bool* present) {
     KernelChoice choice = kernel_choice(index);
-    if (present != nullptr) *present = choice.present;
+    if (present != nullptr)
+        *present = choice.present;
     return choice.name;
 }
 

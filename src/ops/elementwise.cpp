@@ -25,7 +25,8 @@ void gelu_in_place(const Compute& compute, float* x, size_t n, Activation activa
 void widen_row(float* y, const void* x, ElementType type, size_t n) {
     if (type == ElementType::f32) {
         const float* from = static_cast<const float*>(x);
-        for (size_t i = 0; i < n; ++i) y[i] = from[i];
+        for (size_t i = 0; i < n; ++i)
+            y[i] = from[i];
         return;
     }
     const uint16_t* from = static_cast<const uint16_t*>(x);

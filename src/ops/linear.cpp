@@ -26,7 +26,8 @@ void gather_row(float* y, const PanelMatrix& w, size_t row) {
     size_t at = row / kPanel * kPanel * w.n_in + row % kPanel;
     if (w.type == ElementType::f32) {
         const float* from = static_cast<const float*>(w.data) + at;
-        for (size_t e = 0; e < w.n_in; ++e) y[e] = from[e * kPanel];
+        for (size_t e = 0; e < w.n_in; ++e)
+            y[e] = from[e * kPanel];
         return;
     }
     const uint16_t* from = static_cast<const uint16_t*>(w.data) + at;

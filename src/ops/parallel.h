@@ -18,7 +18,8 @@ inline size_t thread_count(const ThreadPool* pool) {
 template <typename F>
 void for_each_unit(ThreadPool* pool, size_t n, F&& f) {
     if (pool == nullptr || n <= 1) {
-        for (size_t unit = 0; unit < n; ++unit) f(unit, size_t{0});
+        for (size_t unit = 0; unit < n; ++unit)
+            f(unit, size_t{0});
         return;
     }
     struct Context {
@@ -31,7 +32,8 @@ void for_each_unit(ThreadPool* pool, size_t n, F&& f) {
             Context& c = *static_cast<Context*>(p);
             for (;;) {
                 size_t unit = c.next.fetch_add(1, std::memory_order_relaxed);
-                if (unit >= c.n) return;
+                if (unit >= c.n)
+                    return;
                 (*c.f)(unit, thread);
             }
         },

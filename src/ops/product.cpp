@@ -14,7 +14,9 @@ constexpr size_t kGroupTiles = 44;
 // Units of work a thread gets, on average, so that a slow one leaves some to the others.
 constexpr size_t kUnitsPerThread = 3;
 
-size_t divide_up(size_t n, size_t d) { return (n + d - 1) / d; }
+size_t divide_up(size_t n, size_t d) {
+    return (n + d - 1) / d;
+}
 
 const void* advance(const void* p, ElementType type, size_t n) {
     return static_cast<const char*>(p) + n * (type == ElementType::f32 ? 4 : 2);
@@ -23,7 +25,8 @@ const void* advance(const void* p, ElementType type, size_t n) {
 PanelGemm whole(const Product& x, size_t panel, size_t n_panels) {
     size_t j = panel * kPanel;
     size_t end = (panel + n_panels) * kPanel;
-    if (end > x.n) end = x.n;
+    if (end > x.n)
+        end = x.n;
     return {x.c + j,
             x.ldc,
             x.a,
@@ -66,8 +69,10 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
             PanelGemm g = whole(x, p, 1);
             g.b = advance(g.b, x.type, k * kPanel);
             g.k = n_k;
-            if (k > 0) g.accumulate = true;
-            if (!last) g.bias = nullptr;
+            if (k > 0)
+                g.accumulate = true;
+            if (!last)
+                g.bias = nullptr;
             float* c = g.c;
             for (size_t t = tile; t < tile_end; ++t) {
                 size_t row = first_row(x.n_rows, t);
@@ -96,15 +101,19 @@ void interleave_tiles(const Compute& compute, float* y, const float* x, size_t l
 
 void multiply(const Compute& compute, const Product& x) {
     size_t n_tiles = tile_count(x.n_rows);
-    if (n_tiles == 0 || x.n == 0) return;
-    if (n_tiles == 1) return multiply_one_tile(compute, x);
+    if (n_tiles == 0 || x.n == 0)
+        return;
+    if (n_tiles == 1)
+        return multiply_one_tile(compute, x);
     size_t n_threads = thread_count(compute.pool());
     size_t n_panels = panel_count(x.n);
     size_t step = n_threads == 1 ? n_panels : divide_up(n_panels, n_threads * kUnitsPerThread);
     size_t n_steps = divide_up(n_panels, step);
     size_t n_groups = divide_up(n_tiles, kGroupTiles);
-    if (n_groups * n_steps < n_threads) n_groups = divide_up(n_threads, n_steps);
-    if (n_groups > n_tiles) n_groups = n_tiles;
+    if (n_groups * n_steps < n_threads)
+        n_groups = divide_up(n_threads, n_steps);
+    if (n_groups > n_tiles)
+        n_groups = n_tiles;
     // Groups of rows are the inner index: the second finds the weights in a cache.
     for_each_unit(compute.pool(), n_steps * n_groups, [&](size_t unit, size_t) {
         size_t panel = unit / n_groups * step;

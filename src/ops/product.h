@@ -12,13 +12,17 @@ namespace minigpt {
 
 // Rows of a product are cut into tiles of at most kMaxRowTile rows, of sizes as equal as can be:
 // eight rows are four and four. Tile t begins at row first_row(n_rows, t).
-inline size_t tile_count(size_t n_rows) { return (n_rows + kMaxRowTile - 1) / kMaxRowTile; }
+inline size_t tile_count(size_t n_rows) {
+    return (n_rows + kMaxRowTile - 1) / kMaxRowTile;
+}
 inline size_t first_row(size_t n_rows, size_t tile) {
     size_t n_tiles = tile_count(n_rows);
     return n_rows / n_tiles * tile + n_rows % n_tiles * tile / n_tiles;
 }
 
-inline size_t panel_count(size_t n) { return (n + kPanel - 1) / kPanel; }
+inline size_t panel_count(size_t n) {
+    return (n + kPanel - 1) / kPanel;
+}
 
 // Lays rows out as tiles, one after the other: tile t is [k, rows of t] at first_row(t) * k.
 //

@@ -1,0 +1,49 @@
+// The argument checks of the public ops.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/buffer.h"
+#include "minigpt/status.h"
+
+namespace minigpt {
+
+// The most floats an array can have: its bytes, and a little more, fit a pointer difference.
+constexpr size_t kMaxFloats = (static_cast<size_t>(-1) / 2 - 4096) / sizeof(float);
+
+// *product = a * b floats, or false when that is no size of an array.
+inline bool fits(size_t a, size_t b, size_t* product) {
+    return !__builtin_mul_overflow(a, b, product) && *product <= kMaxFloats;
+}
+
+// rows of `columns` that lie `ld` apart.
+inline Status check_matrix(const char* name, size_t rows, size_t columns, size_t ld) {
+    size_t n;
+    if (ld < columns) {
+        return Status::error(Code::bad_shape, "%s: leading dimension %zu, expected at least %zu",
+                             name, ld, columns);
+    }
+    if (!fits(rows, ld, &n)) {
+        return Status::error(Code::bad_shape, "%s: %zu rows of %zu overflow", name, rows, ld);
+    }
+    return Status();
+}
+
+inline Status check_workspace(const void* workspace, size_t found, size_t expected) {
+    if (expected == 0)
+        return Status();
+    if (workspace == nullptr || found < expected) {
+        return Status::error(Code::bad_argument, "workspace: found %zu bytes, expected %zu",
+                             workspace == nullptr ? size_t{0} : found, expected);
+    }
+    size_t off = reinterpret_cast<uintptr_t>(workspace) % kAlign;
+    if (off != 0) {
+        return Status::error(Code::bad_argument,
+                             "workspace: found %zu bytes past a multiple of %zu, expected 0", off,
+                             kAlign);
+    }
+    return Status();
+}
+
+}  // namespace minigpt
