@@ -61,9 +61,9 @@ public:
     // `scratch`. Errors: io, bad_file, out_of_memory.
     virtual Status read(size_t index, Scratch* scratch, ArrayView* array) = 0;
 
-    std::string format;                 // "safetensors"
-    std::vector<std::string> files;     // all it is made of, the configuration too
-    const Dialect* dialect = nullptr;   // how its tensors are named
+    std::string format;                // "safetensors"
+    std::vector<std::string> files;    // all it is made of, the configuration too
+    const Dialect* dialect = nullptr;  // how its tensors are named
     std::vector<SourceTensor> tensors;
     SourceConfig config;
     Vocabulary vocabulary;

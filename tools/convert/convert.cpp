@@ -1,6 +1,7 @@
 #include "convert.h"
 
 #include <cstring>
+#include <future>
 #include <new>
 
 #include "file.h"
@@ -14,6 +15,49 @@ constexpr char kConverter[] = "libminigpt convert";
 struct Tables {
     std::vector<uint64_t> words;
     size_t n_bytes = 0;
+};
+
+// Reads a plan's tensors in order, each while the one before it is being written.
+class ReadAhead {
+public:
+    ReadAhead(Checkpoint* checkpoint, const std::vector<PlannedTensor>& tensors)
+        : checkpoint_(checkpoint), tensors_(tensors) {
+        start();
+    }
+
+    // The next tensor; it lies in memory until the call after.
+    Status next(ArrayView* array) {
+        Read read = reading_.get();
+        *array = read.array;
+        n_read_++;
+        if (read.status.ok())
+            start();
+        return read.status;
+    }
+
+private:
+    struct Read {
+        Status status;
+        ArrayView array;
+    };
+
+    void start() {
+        if (n_read_ == tensors_.size())
+            return;
+        auto job = [this, i = n_read_] {
+            Read read;
+            read.status = checkpoint_->read(tensors_[i].source, &memory_[i % 2], &read.array);
+            return read;
+        };
+        // Where no thread is to be had, it is read in get().
+        reading_ = std::async(std::launch::async | std::launch::deferred, job);
+    }
+
+    Checkpoint* checkpoint_;
+    const std::vector<PlannedTensor>& tensors_;
+    Scratch memory_[2];
+    size_t n_read_ = 0;
+    std::future<Read> reading_;  // last: its destructor waits for the thread
 };
 
 class Conversion {
@@ -59,10 +103,12 @@ Status same_numbers(Checkpoint* checkpoint, size_t a, size_t b, bool* same) {
 
 Status Conversion::check_tied_copy() {
     const Plan& plan = report_->plan;
-    if (!plan.tied_copy) return Status();
+    if (!plan.tied_copy)
+        return Status();
     bool same = false;
     MINIGPT_TRY(same_numbers(checkpoint_.get(), *plan.tied_copy, plan.tensors[0].source, &same));
-    if (same) return Status();
+    if (same)
+        return Status();
     return Status::error(Code::bad_file, "%s differs from %s, though tie_word_embeddings is true",
                          shown(checkpoint_->tensors[*plan.tied_copy].name).c_str(),
                          shown(checkpoint_->tensors[plan.tensors[0].source].name).c_str());
@@ -70,8 +116,10 @@ Status Conversion::check_tied_copy() {
 
 Status Conversion::open() {
     if (options_.type && bytes_of(*options_.type) == 0) {
-        return Status::error(Code::not_supported, "--type %s is not supported yet; f32, f16 and "
-                             "bf16 are", name_of(*options_.type));
+        return Status::error(Code::not_supported,
+                             "--type %s is not supported yet; f32, f16 and "
+                             "bf16 are",
+                             name_of(*options_.type));
     }
     MINIGPT_TRY(open_checkpoint(options_.source, {options_.vocab}, &checkpoint_));
     MINIGPT_TRY(make_plan(*checkpoint_, &report_->plan));
@@ -98,7 +146,8 @@ Status Conversion::check_output() const {
     if (kind == PathKind::folder) {
         return Status::error(Code::bad_argument, "is a folder; -o takes a file");
     }
-    if (kind == PathKind::other) return Status::error(Code::bad_argument, "is no regular file");
+    if (kind == PathKind::other)
+        return Status::error(Code::bad_argument, "is no regular file");
     for (const std::string& file : checkpoint_->files) {
         if (same_file(file, options_.output)) {
             return Status::error(Code::bad_argument, "is a part of the source; choose another -o");
@@ -109,7 +158,8 @@ Status Conversion::check_output() const {
 
 Status Conversion::build_tables(Tables* tables) const {
     TokenizerSpec spec = checkpoint_->vocabulary.spec(checkpoint_->config.eos);
-    if (spec.kind == TokenizerKind::none) return Status();
+    if (spec.kind == TokenizerKind::none)
+        return Status();
     const std::string& source = checkpoint_->vocabulary.source;
     MINIGPT_TRY(within(source, tokenizer_bytes(spec, &tables->n_bytes)));
     tables->words.resize((tables->n_bytes + 7) / 8);
@@ -117,17 +167,20 @@ Status Conversion::build_tables(Tables* tables) const {
 }
 
 // An error of one operation, with the path that it is about.
-#define CONVERT_TRY(expression, path)                                                         \
-    do {                                                                                      \
-        if (Status status_ = (expression); !status_.ok()) return {status_, (path)};           \
+#define CONVERT_TRY(expression, path)                     \
+    do {                                                  \
+        if (Status status_ = (expression); !status_.ok()) \
+            return {status_, (path)};                     \
     } while (0)
 
 Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progress) {
     const std::string &source = options_.source, &output = options_.output;
     Tables tables;
     CONVERT_TRY(open(), source);
-    CONVERT_TRY(build_tables(&tables), source);
     CONVERT_TRY(check_output(), output);
+    const Plan& plan = report_->plan;
+    ReadAhead reader(checkpoint_.get(), plan.tensors);
+    CONVERT_TRY(build_tables(&tables), source);
     std::string source_name = name_of_path(source);
     WriterOptions options;
     options.type = report_->type;
@@ -137,15 +190,13 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     options.source_name = source_name.c_str();
     options.converter = kConverter;
     options.allow_non_finite = options_.force;
-    const Plan& plan = report_->plan;
     CONVERT_TRY(Writer::image_bytes(plan.config, options, &report_->n_output_bytes), source);
     Writer writer;
     CONVERT_TRY(writer.open(output.c_str(), plan.config, options), output);
-    Scratch scratch;
     uint64_t done = 0;
     for (const PlannedTensor& tensor : plan.tensors) {
         ArrayView array;
-        CONVERT_TRY(checkpoint_->read(tensor.source, &scratch, &array), source);
+        CONVERT_TRY(reader.next(&array), source);
         if (tensor.transposed) {
             std::swap(array.shape[0], array.shape[1]);
             std::swap(array.row_stride, array.col_stride);
@@ -165,10 +216,12 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
 }  // namespace
 
 Status Scratch::reserve(uint64_t n_bytes) {
-    if (n_bytes <= n_bytes_) return Status();
+    if (n_bytes <= n_bytes_)
+        return Status();
     data_.reset();
     n_bytes_ = 0;
-    if (n_bytes <= SIZE_MAX / 2) data_.reset(new (std::nothrow) unsigned char[n_bytes]);
+    if (n_bytes <= SIZE_MAX / 2)
+        data_.reset(new (std::nothrow) unsigned char[n_bytes]);
     if (data_ == nullptr) {
         return Status::error(Code::out_of_memory, "no memory for a tensor of %s bytes",
                              grouped(n_bytes).c_str());

@@ -27,10 +27,13 @@ Status system_error(const char* what) {
 
 }  // namespace
 
-File::~File() { close(); }
+File::~File() {
+    close();
+}
 
 void File::close() {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0)
+        ::close(fd_);
     fd_ = -1;
     size_ = 0;
 }
@@ -39,10 +42,13 @@ Status File::open(const std::string& path) {
     close();
     // O_NONBLOCK: a FIFO of this name must not hang us; for a regular file it means nothing.
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd_ < 0) return system_error("open");
+    if (fd_ < 0)
+        return system_error("open");
     struct stat info;
-    if (fstat(fd_, &info) != 0) return system_error("stat");
-    if (!S_ISREG(info.st_mode)) return Status::error(Code::io, "not a regular file");
+    if (fstat(fd_, &info) != 0)
+        return system_error("stat");
+    if (!S_ISREG(info.st_mode))
+        return Status::error(Code::io, "not a regular file");
     size_ = static_cast<uint64_t>(info.st_size);
     return Status();
 }
@@ -52,8 +58,10 @@ Status File::read(uint64_t offset, void* data, size_t n_bytes) const {
     char* p = static_cast<char*>(data);
     while (n_bytes > 0) {
         ssize_t n = pread(fd_, p, std::min(n_bytes, kMost), static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return system_error("read");
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return system_error("read");
         if (n == 0) {
             return Status::error(Code::bad_file, "the file ends at byte %llu",
                                  static_cast<unsigned long long>(offset));
@@ -74,14 +82,17 @@ Status read_text(const std::string& path, size_t max_bytes, std::string* text) {
     }
     text->resize(static_cast<size_t>(file.size()));
     MINIGPT_TRY(file.read(0, &(*text)[0], text->size()));
-    if (text->compare(0, 3, "\xef\xbb\xbf") == 0) text->erase(0, 3);  // some editors' mark
+    if (text->compare(0, 3, "\xef\xbb\xbf") == 0)
+        text->erase(0, 3);  // some editors' mark
     return Status();
 }
 
 PathKind path_kind(const std::string& path) {
     struct stat info;
-    if (stat(path.c_str(), &info) != 0) return PathKind::missing;
-    if (S_ISREG(info.st_mode)) return PathKind::file;
+    if (stat(path.c_str(), &info) != 0)
+        return PathKind::missing;
+    if (S_ISREG(info.st_mode))
+        return PathKind::file;
     return S_ISDIR(info.st_mode) ? PathKind::folder : PathKind::other;
 }
 
@@ -93,9 +104,11 @@ bool same_file(const std::string& a, const std::string& b) {
 
 Status list_folder(const std::string& path, std::vector<std::string>* names) {
     DIR* folder = opendir(path.c_str());
-    if (folder == nullptr) return system_error("open");
+    if (folder == nullptr)
+        return system_error("open");
     while (const dirent* entry = readdir(folder)) {
-        if (entry->d_name[0] != '.') names->emplace_back(entry->d_name);
+        if (entry->d_name[0] != '.')
+            names->emplace_back(entry->d_name);
     }
     closedir(folder);
     std::sort(names->begin(), names->end());
@@ -108,17 +121,21 @@ std::string join(const std::string& folder, const std::string& name) {
 
 std::string folder_of(const std::string& path) {
     size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
+    if (slash == std::string::npos)
+        return ".";
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 std::string name_of_path(const std::string& path) {
     std::string text = path;
-    while (text.size() > 1 && text.back() == '/') text.pop_back();
+    while (text.size() > 1 && text.back() == '/')
+        text.pop_back();
     std::string name = text.substr(text.rfind('/') + 1);
-    if (name != "." && name != "..") return name;
+    if (name != "." && name != "..")
+        return name;
     char* real = realpath(text.c_str(), nullptr);
-    if (real == nullptr) return name;
+    if (real == nullptr)
+        return name;
     text = real;
     free(real);
     return text.substr(text.rfind('/') + 1);
@@ -130,21 +147,24 @@ bool ends_with(const std::string& text, const char* ending) {
 }
 
 Status within(const std::string& what, const Status& status) {
-    if (status.ok()) return status;
+    if (status.ok())
+        return status;
     return Status::error(status.code(), "%s: %s", what.c_str(), status.message());
 }
 
 std::string shown(const std::string& text) {
     std::string out = text.substr(0, 80);
     for (char& c : out) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            c = '?';
     }
     return text.size() > 80 ? out + "..." : out;
 }
 
 std::string grouped(uint64_t n) {
     std::string digits = std::to_string(n);
-    for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+    for (size_t i = digits.size(); i > 3; i -= 3)
+        digits.insert(i - 3, ",");
     return digits;
 }
 

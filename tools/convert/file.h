@@ -42,7 +42,7 @@ bool same_file(const std::string& a, const std::string& b);
 Status list_folder(const std::string& path, std::vector<std::string>* names);
 
 std::string join(const std::string& folder, const std::string& name);
-std::string folder_of(const std::string& path);  // "." where the path has no slash
+std::string folder_of(const std::string& path);     // "." where the path has no slash
 std::string name_of_path(const std::string& path);  // its last part; of the real path for "."
 bool ends_with(const std::string& text, const char* ending);
 

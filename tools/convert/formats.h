@@ -9,9 +9,9 @@ namespace minigpt::convert {
 
 // The first and last bytes of a file, enough to tell every kind.
 struct Glimpse {
-    std::string name;    // the file's, without its folder
-    std::string head;    // the first bytes, up to 16
-    std::string tail;    // the last bytes, up to 8
+    std::string name;  // the file's, without its folder
+    std::string head;  // the first bytes, up to 16
+    std::string tail;  // the last bytes, up to 8
     uint64_t n_bytes = 0;
 };
 

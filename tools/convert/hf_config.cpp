@@ -44,7 +44,8 @@ constexpr struct {
 Status read_size(Json& json, const SizeField& field, SourceConfig* config) {
     Json::Type type;
     MINIGPT_TRY(json.peek(&type));
-    if (type == Json::Type::null && field.may_be_null) return json.null();
+    if (type == Json::Type::null && field.may_be_null)
+        return json.null();
     uint64_t value;
     MINIGPT_TRY(json.u64(&value));
     if (value == 0 || value > UINT32_MAX) {
@@ -53,8 +54,14 @@ Status read_size(Json& json, const SizeField& field, SourceConfig* config) {
     }
     Size& size = config->*field.size;
     if (size && *size != value) {
-        return Status::error(Code::bad_file, "found %llu; another name of the same size gives %llu",
-                             static_cast<unsigned long long>(value),
+        std::string names;
+        for (const SizeField& other : kSizes) {
+            if (other.size == field.size && &other != &field)
+                names += std::string(" ") + other.name;
+        }
+        return Status::error(Code::bad_file,
+                             "found %llu; the same size by another name (%s) is %llu",
+                             static_cast<unsigned long long>(value), names.c_str() + 1,
                              static_cast<unsigned long long>(*size));
     }
     size = value;
@@ -65,12 +72,15 @@ Status read_activation(Json& json, SourceConfig* config) {
     std::string name;
     MINIGPT_TRY(json.string(&name));
     for (const auto& known : kActivations) {
-        if (name != known.name) continue;
+        if (name != known.name)
+            continue;
         config->activation = known.activation;
         return Status();
     }
-    return Status::error(Code::not_supported, "\"%s\" is no activation of this library: it has "
-                         "gelu_new, gelu_pytorch_tanh, gelu_fast and gelu", shown(name).c_str());
+    return Status::error(Code::not_supported,
+                         "\"%s\" is no activation of this library: it has "
+                         "gelu_new, gelu_pytorch_tanh, gelu_fast and gelu",
+                         shown(name).c_str());
 }
 
 Status read_epsilon(Json& json, SourceConfig* config) {
@@ -86,7 +96,8 @@ Status read_epsilon(Json& json, SourceConfig* config) {
 Status read_model_type(Json& json) {
     std::string name;
     MINIGPT_TRY(json.string(&name));
-    if (name == "gpt2") return Status();
+    if (name == "gpt2")
+        return Status();
     return Status::error(Code::not_supported, "found \"%s\"; expected \"gpt2\"",
                          shown(name).c_str());
 }
@@ -101,7 +112,8 @@ Status refuse_true(Json& json, const char* why) {
 Status read_eos(Json& json, SourceConfig* config) {
     Json::Type type;
     MINIGPT_TRY(json.peek(&type));
-    if (type == Json::Type::null) return json.null();
+    if (type == Json::Type::null)
+        return json.null();
     uint64_t id = 0;
     if (type != Json::Type::array) {
         MINIGPT_TRY(json.u64(&id));
@@ -110,19 +122,25 @@ Status read_eos(Json& json, SourceConfig* config) {
     }
     return json.array([&](size_t i) {
         MINIGPT_TRY(json.u64(&id));
-        if (i == 0) config->eos = id;
+        if (i == 0)
+            config->eos = id;
         return Status();
     });
 }
 
 Status read_field(Json& json, const std::string& name, SourceConfig* config) {
     for (const SizeField& field : kSizes) {
-        if (name == field.name) return read_size(json, field, config);
+        if (name == field.name)
+            return read_size(json, field, config);
     }
-    if (name == "model_type") return read_model_type(json);
-    if (name == "activation_function") return read_activation(json, config);
-    if (name == "layer_norm_epsilon") return read_epsilon(json, config);
-    if (name == "scale_attn_weights") return json.boolean(&config->scale_attn_weights);
+    if (name == "model_type")
+        return read_model_type(json);
+    if (name == "activation_function")
+        return read_activation(json, config);
+    if (name == "layer_norm_epsilon")
+        return read_epsilon(json, config);
+    if (name == "scale_attn_weights")
+        return json.boolean(&config->scale_attn_weights);
     if (name == "scale_attn_by_inverse_layer_idx") {
         return json.boolean(&config->scale_attn_by_inverse_layer_idx);
     }
@@ -130,8 +148,10 @@ Status read_field(Json& json, const std::string& name, SourceConfig* config) {
         config->tied = true;
         return json.boolean(&*config->tied);
     }
-    if (name == "add_cross_attention") return refuse_true(json, "GPT-2 has no cross attention");
-    if (name == "eos_token_id") return read_eos(json, config);
+    if (name == "add_cross_attention")
+        return refuse_true(json, "GPT-2 has no cross attention");
+    if (name == "eos_token_id")
+        return read_eos(json, config);
     return json.skip();
 }
 

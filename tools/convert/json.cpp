@@ -5,113 +5,85 @@
 #include <cstring>
 #include <vector>
 
+#include "utf8.h"
+
 namespace minigpt::convert {
 namespace {
 
 const char* name_of(Json::Type type) {
     switch (type) {
-        case Json::Type::object: return "an object";
-        case Json::Type::array: return "an array";
-        case Json::Type::string: return "a string";
-        case Json::Type::number: return "a number";
-        case Json::Type::boolean: return "true or false";
-        case Json::Type::null: return "null";
+        case Json::Type::object:
+            return "an object";
+        case Json::Type::array:
+            return "an array";
+        case Json::Type::string:
+            return "a string";
+        case Json::Type::number:
+            return "a number";
+        case Json::Type::boolean:
+            return "true or false";
+        case Json::Type::null:
+            return "null";
     }
     return "?";
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Length of the well-formed UTF-8 sequence at p (Unicode 15, table 3-7); 0: none.
-size_t utf8_length(const unsigned char* p, size_t n) {
-    auto tail = [&](size_t i, unsigned low, unsigned high) {
-        return i < n && p[i] >= low && p[i] <= high;
-    };
-    unsigned c = p[0];
-    if (c < 0x80) return 1;
-    if (c >= 0xc2 && c <= 0xdf) return tail(1, 0x80, 0xbf) ? 2 : 0;
-    if (c >= 0xe0 && c <= 0xef) {
-        bool ok = tail(1, c == 0xe0 ? 0xa0 : 0x80, c == 0xed ? 0x9f : 0xbf) && tail(2, 0x80, 0xbf);
-        return ok ? 3 : 0;
-    }
-    if (c >= 0xf0 && c <= 0xf4) {
-        bool ok = tail(1, c == 0xf0 ? 0x90 : 0x80, c == 0xf4 ? 0x8f : 0xbf) &&
-                  tail(2, 0x80, 0xbf) && tail(3, 0x80, 0xbf);
-        return ok ? 4 : 0;
-    }
-    return 0;
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
 }
 
 }  // namespace
-
-void append_utf8(uint32_t code, std::string* text) {
-    auto push = [&](uint32_t byte) { text->push_back(static_cast<char>(byte)); };
-    if (code < 0x80) {
-        push(code);
-    } else if (code < 0x800) {
-        push(0xc0 | code >> 6);
-        push(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        push(0xe0 | code >> 12);
-        push(0x80 | (code >> 6 & 0x3f));
-        push(0x80 | (code & 0x3f));
-    } else {
-        push(0xf0 | code >> 18);
-        push(0x80 | (code >> 12 & 0x3f));
-        push(0x80 | (code >> 6 & 0x3f));
-        push(0x80 | (code & 0x3f));
-    }
-}
-
-uint32_t next_code_point(const std::string& text, size_t* at) {
-    unsigned char c = static_cast<unsigned char>(text[(*at)++]);
-    if (c < 0x80) return c;
-    size_t n_tail = c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-    uint32_t code = c & (0x3fu >> n_tail);
-    for (; n_tail > 0 && *at < text.size(); n_tail--) {
-        code = code << 6 | (static_cast<unsigned char>(text[(*at)++]) & 0x3f);
-    }
-    return code;
-}
 
 Status Json::error(const char* what) const {
     return Status::error(Code::bad_file, "%s at byte %zu", what, at_);
 }
 
 void Json::skip_space() {
-    while (at_ < n_bytes_ && memchr(" \t\n\r", text_[at_], 4) != nullptr) at_++;
+    while (at_ < n_bytes_ && memchr(" \t\n\r", text_[at_], 4) != nullptr)
+        at_++;
 }
 
 bool Json::take(char c) {
-    if (at_ >= n_bytes_ || text_[at_] != c) return false;
+    if (at_ >= n_bytes_ || text_[at_] != c)
+        return false;
     at_++;
     return true;
 }
 
 Status Json::peek(Type* type) {
     skip_space();
-    if (at_ == n_bytes_) return error("the JSON text ends early");
+    if (at_ == n_bytes_)
+        return error("the JSON text ends early");
     char c = text_[at_];
-    if (c == '{') *type = Type::object;
-    else if (c == '[') *type = Type::array;
-    else if (c == '"') *type = Type::string;
-    else if (c == '-' || is_digit(c)) *type = Type::number;
-    else if (c == 't' || c == 'f') *type = Type::boolean;
-    else if (c == 'n') *type = Type::null;
-    else return error("no JSON value");
+    if (c == '{')
+        *type = Type::object;
+    else if (c == '[')
+        *type = Type::array;
+    else if (c == '"')
+        *type = Type::string;
+    else if (c == '-' || is_digit(c))
+        *type = Type::number;
+    else if (c == 't' || c == 'f')
+        *type = Type::boolean;
+    else if (c == 'n')
+        *type = Type::null;
+    else
+        return error("no JSON value");
     return Status();
 }
 
 Status Json::expect(Type type) {
     Type found;
     MINIGPT_TRY(peek(&found));
-    if (found == type) return Status();
+    if (found == type)
+        return Status();
     return Status::error(Code::bad_file, "found %s; expected %s at byte %zu", name_of(found),
                          name_of(type), at_);
 }
 
 Status Json::enter() {
-    if (depth_ == kMaxDepth) return error("nested deeper than 64");
+    if (depth_ == kMaxDepth)
+        return error("nested deeper than 64");
     depth_++;
     at_++;  // the bracket
     skip_space();
@@ -124,30 +96,37 @@ Status Json::object(const std::function<Status(const std::string&)>& on_member) 
     std::vector<std::string> names;
     while (!take('}')) {
         if (!names.empty()) {
-            if (!take(',')) return error("expected , or }");
+            if (!take(','))
+                return error("expected , or }");
             skip_space();
         }
-        if (at_ == n_bytes_ || text_[at_] != '"') return error("expected a name in quotes");
+        if (at_ == n_bytes_ || text_[at_] != '"')
+            return error("expected a name in quotes");
         names.emplace_back();
         MINIGPT_TRY(string(&names.back()));
         skip_space();
-        if (!take(':')) return error("expected :");
+        if (!take(':'))
+            return error("expected :");
         MINIGPT_TRY(on_member(names.back()));
         skip_space();
     }
     depth_--;
     std::sort(names.begin(), names.end());
     auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice == names.end()) return Status();
-    return Status::error(Code::bad_file, "the name \"%.80s\" stands twice in the object before "
-                         "byte %zu", twice->c_str(), at_);
+    if (twice == names.end())
+        return Status();
+    return Status::error(Code::bad_file,
+                         "the name \"%.80s\" stands twice in the object before "
+                         "byte %zu",
+                         twice->c_str(), at_);
 }
 
 Status Json::array(const std::function<Status(size_t)>& on_element) {
     MINIGPT_TRY(expect(Type::array));
     MINIGPT_TRY(enter());
     for (size_t i = 0; !take(']'); i++) {
-        if (i > 0 && !take(',')) return error("expected , or ]");
+        if (i > 0 && !take(','))
+            return error("expected , or ]");
         MINIGPT_TRY(on_element(i));
         skip_space();
     }
@@ -163,7 +142,8 @@ Status Json::hex4(uint32_t* code) {
                          : c >= 'a' && c <= 'f' ? static_cast<uint32_t>(c - 'a' + 10)
                          : c >= 'A' && c <= 'F' ? static_cast<uint32_t>(c - 'A' + 10)
                                                 : 16;
-        if (digit == 16) return error("expected four hexadecimal digits");
+        if (digit == 16)
+            return error("expected four hexadecimal digits");
         *code = *code << 4 | digit;
     }
     return Status();
@@ -171,7 +151,8 @@ Status Json::hex4(uint32_t* code) {
 
 Status Json::escape(std::string* value) {
     at_++;  // the backslash
-    if (at_ == n_bytes_) return error("the JSON text ends early");
+    if (at_ == n_bytes_)
+        return error("the JSON text ends early");
     char c = text_[at_++];
     constexpr char kFrom[] = "\"\\/bfnrt";
     constexpr char kTo[] = "\"\\/\b\f\n\r\t";
@@ -179,15 +160,19 @@ Status Json::escape(std::string* value) {
         value->push_back(kTo[found - kFrom]);
         return Status();
     }
-    if (c != 'u') return error("unknown escape");
+    if (c != 'u')
+        return error("unknown escape");
     uint32_t code;
     MINIGPT_TRY(hex4(&code));
-    if (code >= 0xdc00 && code <= 0xdfff) return error("half a surrogate pair");
+    if (code >= 0xdc00 && code <= 0xdfff)
+        return error("half a surrogate pair");
     if (code >= 0xd800 && code <= 0xdbff) {
         uint32_t low;
-        if (!take('\\') || !take('u')) return error("half a surrogate pair");
+        if (!take('\\') || !take('u'))
+            return error("half a surrogate pair");
         MINIGPT_TRY(hex4(&low));
-        if (low < 0xdc00 || low > 0xdfff) return error("half a surrogate pair");
+        if (low < 0xdc00 || low > 0xdfff)
+            return error("half a surrogate pair");
         code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
     }
     append_utf8(code, value);
@@ -195,8 +180,16 @@ Status Json::escape(std::string* value) {
 }
 
 Status Json::utf8(std::string* value) {
+    size_t begin = at_;
+    auto plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+    while (at_ < n_bytes_ && plain(text_[at_]))
+        at_++;
+    value->append(text_ + begin, at_ - begin);
+    if (at_ > begin)
+        return Status();
     size_t n = utf8_length(reinterpret_cast<const unsigned char*>(text_) + at_, n_bytes_ - at_);
-    if (n == 0) return error("invalid UTF-8");
+    if (n == 0)
+        return error("invalid UTF-8");
     value->append(text_ + at_, n);
     at_ += n;
     return Status();
@@ -207,9 +200,11 @@ Status Json::string(std::string* value) {
     at_++;
     value->clear();
     while (!take('"')) {
-        if (at_ == n_bytes_) return error("the JSON text ends early");
+        if (at_ == n_bytes_)
+            return error("the JSON text ends early");
         unsigned char c = static_cast<unsigned char>(text_[at_]);
-        if (c < 0x20) return error("a control character in a string");
+        if (c < 0x20)
+            return error("a control character in a string");
         MINIGPT_TRY(c == '\\' ? escape(value) : utf8(value));
     }
     return Status();
@@ -220,16 +215,22 @@ Status Json::number_text(std::string* digits) {
     size_t begin = at_;
     auto run = [&] {
         size_t from = at_;
-        while (at_ < n_bytes_ && is_digit(text_[at_])) at_++;
+        while (at_ < n_bytes_ && is_digit(text_[at_]))
+            at_++;
         return at_ > from;
     };
     take('-');
-    if (!take('0') && !run()) return error("expected a digit");
-    if (at_ < n_bytes_ && is_digit(text_[at_])) return error("a number with a leading zero");
-    if (take('.') && !run()) return error("expected a digit");
+    if (!take('0') && !run())
+        return error("expected a digit");
+    if (at_ < n_bytes_ && is_digit(text_[at_]))
+        return error("a number with a leading zero");
+    if (take('.') && !run())
+        return error("expected a digit");
     if (take('e') || take('E')) {
-        if (!take('+')) take('-');
-        if (!run()) return error("expected a digit");
+        if (!take('+'))
+            take('-');
+        if (!run())
+            return error("expected a digit");
     }
     digits->assign(text_ + begin, at_ - begin);
     return Status();
@@ -261,7 +262,8 @@ Status Json::number(double* value) {
 
 Status Json::literal(const char* word) {
     size_t n = strlen(word);
-    if (n_bytes_ - at_ < n || memcmp(text_ + at_, word, n) != 0) return error("no JSON value");
+    if (n_bytes_ - at_ < n || memcmp(text_ + at_, word, n) != 0)
+        return error("no JSON value");
     at_ += n;
     return Status();
 }
@@ -283,12 +285,18 @@ Status Json::skip() {
     std::string text;
     bool value;
     switch (type) {
-        case Type::object: return object([this](const std::string&) { return skip(); });
-        case Type::array: return array([this](size_t) { return skip(); });
-        case Type::string: return string(&text);
-        case Type::number: return number_text(&text);
-        case Type::boolean: return boolean(&value);
-        case Type::null: return null();
+        case Type::object:
+            return object([this](const std::string&) { return skip(); });
+        case Type::array:
+            return array([this](size_t) { return skip(); });
+        case Type::string:
+            return string(&text);
+        case Type::number:
+            return number_text(&text);
+        case Type::boolean:
+            return boolean(&value);
+        case Type::null:
+            return null();
     }
     return Status();
 }

@@ -62,10 +62,4 @@ private:
     size_t depth_ = 0;
 };
 
-// Appends a code point (below 0x110000) to a UTF-8 string.
-void append_utf8(uint32_t code, std::string* text);
-
-// Reads the code point at text[*at ...], a valid UTF-8 string, and moves past it.
-uint32_t next_code_point(const std::string& text, size_t* at);
-
 }  // namespace minigpt::convert

@@ -46,7 +46,8 @@ int parse(int argc, char** argv, Options* options) {
             continue;
         }
         if (arg[0] != '-' || arg[1] == '\0') {
-            if (!options->source.empty()) return wrong_usage("a second SRC: ", arg);
+            if (!options->source.empty())
+                return wrong_usage("a second SRC: ", arg);
             options->source = arg;
             continue;
         }
@@ -54,16 +55,20 @@ int parse(int argc, char** argv, Options* options) {
         if (!is_output && !is_type && strcmp(arg, "--vocab") != 0) {
             return wrong_usage("unknown option ", arg);
         }
-        if (++i == argc || argv[i][0] == '\0') return wrong_usage("a value is missing after ", arg);
+        if (++i == argc || argv[i][0] == '\0')
+            return wrong_usage("a value is missing after ", arg);
         if (is_type) {
             options->type = minigpt::convert::type_of_name(argv[i]);
-            if (!options->type) return wrong_usage("unknown --type ", argv[i]);
+            if (!options->type)
+                return wrong_usage("unknown --type ", argv[i]);
         } else {
             (is_output ? options->output : options->vocab) = argv[i];
         }
     }
-    if (options->source.empty()) return wrong_usage("SRC is missing", "");
-    if (options->output.empty()) return wrong_usage("-o OUT.mgpt is missing", "");
+    if (options->source.empty())
+        return wrong_usage("SRC is missing", "");
+    if (options->output.empty())
+        return wrong_usage("-o OUT.mgpt is missing", "");
     return -1;
 }
 
@@ -77,7 +82,8 @@ int run(const Options& options) {
     }
     if (!failure.status.ok()) {
         for (char& c : failure.path) {
-            if (static_cast<unsigned char>(c) < 0x20) c = '?';  // the error stays on its line
+            if (static_cast<unsigned char>(c) < 0x20)
+                c = '?';  // the error stays on its line
         }
         fprintf(stderr, "convert: %s: %s\n", failure.path.c_str(), failure.status.message());
         return 1;

@@ -35,13 +35,17 @@ constexpr char kLayer[] = "{i}";
 // Whether `name` is `pattern`; {i} stands for a number without leading zeros.
 bool fits(const char* pattern, const char* name, std::optional<uint64_t>* layer) {
     const char* hole = strstr(pattern, kLayer);
-    if (hole == nullptr) return strcmp(pattern, name) == 0;
+    if (hole == nullptr)
+        return strcmp(pattern, name) == 0;
     size_t n = static_cast<size_t>(hole - pattern);
-    if (strncmp(pattern, name, n) != 0) return false;
+    if (strncmp(pattern, name, n) != 0)
+        return false;
     const char* p = name + n;
     size_t n_digits = strspn(p, "0123456789");
-    if (n_digits == 0 || n_digits > 9 || (p[0] == '0' && n_digits > 1)) return false;
-    if (strcmp(hole + strlen(kLayer), p + n_digits) != 0) return false;
+    if (n_digits == 0 || n_digits > 9 || (p[0] == '0' && n_digits > 1))
+        return false;
+    if (strcmp(hole + strlen(kLayer), p + n_digits) != 0)
+        return false;
     *layer = std::stoul(std::string(p, n_digits));
     return true;
 }
@@ -57,16 +61,19 @@ const Dialect kHuggingFace = {
 };
 
 std::optional<Match> match(const Dialect& dialect, const std::string& name) {
-    if (name.find('\0') != std::string::npos) return {};
+    if (name.find('\0') != std::string::npos)
+        return {};
     const char* rest = name.c_str();
     for (size_t i = 0; i < dialect.n_prefixes; i++) {
         size_t n = strlen(dialect.prefixes[i]);
-        if (strncmp(rest, dialect.prefixes[i], n) == 0) rest += n;
+        if (strncmp(rest, dialect.prefixes[i], n) == 0)
+            rest += n;
     }
     for (size_t i = 0; i < dialect.n_rules; i++) {
         const NameRule& rule = dialect.rules[i];
         std::optional<uint64_t> layer;
-        if (!fits(rule.source, rest, &layer)) continue;
+        if (!fits(rule.source, rest, &layer))
+            continue;
         std::string target = rule.target == nullptr ? "" : rule.target;
         size_t hole = target.find(kLayer);
         if (layer && hole != std::string::npos) {

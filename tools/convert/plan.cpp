@@ -17,9 +17,12 @@ constexpr struct {
     const char* name;  // in a layer
     uint32_t bias;
 } kLayerBiases[] = {
-    {"ln_1.bias", kBiasLn1},        {"attn.c_attn.bias", kBiasAttnQkv},
-    {"attn.c_proj.bias", kBiasAttnProj}, {"ln_2.bias", kBiasLn2},
-    {"mlp.c_fc.bias", kBiasFc},     {"mlp.c_proj.bias", kBiasMlpProj},
+    {"ln_1.bias", kBiasLn1},
+    {"attn.c_attn.bias", kBiasAttnQkv},
+    {"attn.c_proj.bias", kBiasAttnProj},
+    {"ln_2.bias", kBiasLn2},
+    {"mlp.c_fc.bias", kBiasFc},
+    {"mlp.c_proj.bias", kBiasMlpProj},
 };
 
 // A source tensor under our name for it.
@@ -57,7 +60,8 @@ private:
 };
 
 Status set_size(const std::optional<uint64_t>& value, const char* name, uint32_t* size) {
-    if (!value) return Status::error(Code::bad_file, "the checkpoint does not say %s", name);
+    if (!value)
+        return Status::error(Code::bad_file, "the checkpoint does not say %s", name);
     if (*value > UINT32_MAX) {
         return Status::error(Code::bad_shape, "%s is %llu; expected at most 4294967295", name,
                              Ull{*value});
@@ -99,9 +103,11 @@ Status Planner::take_sizes() {
 Status Planner::take_buffer(const SourceTensor& t, Role role) {
     uint64_t n_ctx = plan_->config.n_ctx;
     std::vector<uint64_t> expected = {1, 1, n_ctx, n_ctx};
-    if (role == Role::scalar) expected.assign(t.shape.size(), 1);
+    if (role == Role::scalar)
+        expected.assign(t.shape.size(), 1);
     plan_->n_ignored++;
-    if (t.shape == expected) return Status();
+    if (t.shape == expected)
+        return Status();
     return Status::error(Code::bad_shape, "%s: shape is %s; expected the causal mask's, %s",
                          shown(t.name).c_str(), shape_text(t.shape).c_str(),
                          shape_text(expected).c_str());
@@ -112,7 +118,8 @@ Status Planner::take_names() {
         const SourceTensor& t = checkpoint_.tensors[i];
         std::optional<Match> found = match(*checkpoint_.dialect, t.name);
         if (!found) {
-            if (unknown_.empty()) unknown_ = t.name + " " + shape_text(t.shape);
+            if (unknown_.empty())
+                unknown_ = t.name + " " + shape_text(t.shape);
             continue;
         }
         if (found->rule->role != Role::parameter) {
@@ -121,7 +128,8 @@ Status Planner::take_names() {
         }
         Source source = {i, found->rule->transposed, found->layer};
         auto [entry, is_new] = sources_.emplace(found->target, source);
-        if (is_new) continue;
+        if (is_new)
+            continue;
         return Status::error(Code::bad_file, "%s and %s are the same tensor of the model",
                              shown(tensor(entry->second).name).c_str(), shown(t.name).c_str());
     }
@@ -136,10 +144,13 @@ Status Planner::take_biases() {
         std::string first_missing;
         for (uint32_t layer = 0; layer < config->n_layer; layer++) {
             std::string name = "h." + std::to_string(layer) + "." + kind.name;
-            if (sources_.count(name) > 0) n_present++;
-            else if (first_missing.empty()) first_missing = name;
+            if (sources_.count(name) > 0)
+                n_present++;
+            else if (first_missing.empty())
+                first_missing = name;
         }
-        if (n_present == config->n_layer) continue;
+        if (n_present == config->n_layer)
+            continue;
         if (n_present > 0) {
             return Status::error(Code::bad_file, "%s is missing, though other layers have theirs",
                                  first_missing.c_str());
@@ -156,7 +167,8 @@ Status Planner::take_biases() {
         config->biases &= ~static_cast<uint32_t>(kBiasLnF);
         absent += (absent.empty() ? "" : ", ") + std::string("ln_f.bias");
     }
-    if (!absent.empty()) plan_->notes.push_back("the model has no " + absent);
+    if (!absent.empty())
+        plan_->notes.push_back("the model has no " + absent);
     return Status();
 }
 
@@ -164,14 +176,17 @@ Status Planner::take_head() {
     auto head = sources_.find(kHead);
     bool has_head = head != sources_.end();
     plan_->config.tied = checkpoint_.config.tied.value_or(!has_head);
-    if (!plan_->config.tied || !has_head) return Status();
+    if (!plan_->config.tied || !has_head)
+        return Status();
     auto table = sources_.find(kTable);
     head->second.used = true;
     plan_->tied_copy = head->second.index;
-    if (table == sources_.end()) return Status();  // said as soon as tensors are taken
+    if (table == sources_.end())
+        return Status();  // said as soon as tensors are taken
     const SourceTensor& a = tensor(head->second);
     const SourceTensor& b = tensor(table->second);
-    if (a.shape == b.shape && a.dtype == b.dtype) return Status();
+    if (a.shape == b.shape && a.dtype == b.dtype)
+        return Status();
     return Status::error(Code::bad_file, "%s is %s %s and %s is %s %s, but the embeddings are tied",
                          shown(a.name).c_str(), shown(a.dtype).c_str(), shape_text(a.shape).c_str(),
                          shown(b.name).c_str(), shown(b.dtype).c_str(),
@@ -181,20 +196,23 @@ Status Planner::take_head() {
 Status Planner::missing(const TensorSpec& spec) const {
     std::vector<uint64_t> shape(spec.shape, spec.shape + spec.n_dims);
     std::string also = unknown_.empty() ? "" : "; left over is " + shown(unknown_);
-    if (strcmp(spec.name, kHead) == 0) also += "; the embeddings are not tied";
-    return Status::error(Code::bad_file, "%s %s is missing%s", spec.name,
-                         shape_text(shape).c_str(), also.c_str());
+    if (strcmp(spec.name, kHead) == 0)
+        also += "; the embeddings are not tied";
+    return Status::error(Code::bad_file, "%s %s is missing%s", spec.name, shape_text(shape).c_str(),
+                         also.c_str());
 }
 
 Status Planner::check_tensor(const TensorSpec& spec, const Source& source) const {
     const SourceTensor& t = tensor(source);
     std::vector<uint64_t> expected(spec.shape, spec.shape + spec.n_dims);
-    if (source.transposed && spec.n_dims == 2) std::swap(expected[0], expected[1]);
+    if (source.transposed && spec.n_dims == 2)
+        std::swap(expected[0], expected[1]);
     if (t.shape != expected) {
         return Status::error(Code::bad_shape, "%s: shape is %s; expected %s", shown(t.name).c_str(),
                              shape_text(t.shape).c_str(), shape_text(expected).c_str());
     }
-    if (t.type) return Status();
+    if (t.type)
+        return Status();
     return Status::error(Code::not_supported, "%s: type is %s; expected F32, F16 or BF16",
                          shown(t.name).c_str(), shown(t.dtype).c_str());
 }
@@ -205,12 +223,14 @@ Status Planner::take_tensors() {
     for (size_t i = 0; i < tensor_count(plan_->config); i++) {
         TensorSpec spec = tensor_spec(plan_->config, i);
         auto found = sources_.find(spec.name);
-        if (found == sources_.end()) return missing(spec);
+        if (found == sources_.end())
+            return missing(spec);
         Source& source = found->second;
         MINIGPT_TRY(check_tensor(spec, source));
         source.used = true;
         plan_->tensors.push_back({spec, source.index, source.transposed && spec.n_dims == 2});
-        if (spec.n_dims != 2) continue;
+        if (spec.n_dims != 2)
+            continue;
         ElementType type = *tensor(source).type;
         mixed |= own && *own != type;
         own = type;
@@ -225,7 +245,8 @@ Status Planner::left_over() const {
                              shown(unknown_).c_str());
     }
     for (const auto& [name, source] : sources_) {
-        if (source.used) continue;
+        if (source.used)
+            continue;
         return Status::error(Code::bad_file, "%s is left over: the model has %lu layers",
                              shown(tensor(source).name).c_str(),
                              static_cast<unsigned long>(plan_->config.n_layer));

@@ -10,12 +10,14 @@ ProgressLine::ProgressLine()
     : is_terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
 
 ProgressLine::~ProgressLine() {
-    if (is_shown_) fputs("\r\033[K", stderr);
+    if (is_shown_)
+        fputs("\r\033[K", stderr);
 }
 
 void ProgressLine::show(uint64_t done, uint64_t total) {
     Clock::time_point now = Clock::now();
-    if (!is_terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
+    if (!is_terminal_ || now - last_ < std::chrono::milliseconds(100))
+        return;
     last_ = now;
     is_shown_ = true;
     double seconds = std::chrono::duration<double>(now - start_).count();

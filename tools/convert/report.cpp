@@ -15,9 +15,12 @@ std::string vocabulary_text(const Report& report) {
                                : ", " + grouped(report.n_specials) + " of them special";
     std::string from = " (" + report.vocabulary_source + ")";
     switch (report.vocabulary_kind) {
-        case TokenizerKind::none: return "none: token ids only, no text";
-        case TokenizerKind::chars: return "characters, " + n + specials + from;
-        case TokenizerKind::bpe: break;
+        case TokenizerKind::none:
+            return "none: token ids only, no text";
+        case TokenizerKind::chars:
+            return "characters, " + n + specials + from;
+        case TokenizerKind::bpe:
+            break;
     }
     return "byte-level BPE, " + n + specials + ", " + grouped(report.n_merges) + " merges" + from;
 }
@@ -30,15 +33,19 @@ std::string config_text(const Config& c) {
                        std::to_string(c.n_ff) + ", n_ctx " + std::to_string(c.n_ctx) +
                        ", vocabulary " + grouped(c.n_rows) + ", " + name_of(c.activation) +
                        ", epsilon " + epsilon + ", " + (c.tied ? "tied" : "untied") + " head";
-    if (!c.scale_attn_weights) text += ", attention not scaled by the head size";
-    if (c.scale_attn_by_inverse_layer_idx) text += ", attention scaled by the layer";
+    if (!c.scale_attn_weights)
+        text += ", attention not scaled by the head size";
+    if (c.scale_attn_by_inverse_layer_idx)
+        text += ", attention scaled by the layer";
     return text;
 }
 
 std::string tensors_text(const Plan& plan) {
     std::string text = std::to_string(plan.tensors.size()) + " taken, left over: 0";
-    if (plan.n_ignored > 0) text += ", mask buffers ignored: " + std::to_string(plan.n_ignored);
-    if (plan.tied_copy) text += ", tied copy of the head: 1";
+    if (plan.n_ignored > 0)
+        text += ", mask buffers ignored: " + std::to_string(plan.n_ignored);
+    if (plan.tied_copy)
+        text += ", tied copy of the head: 1";
     return text;
 }
 
@@ -48,12 +55,13 @@ std::string text_of(const Report& report, const Options& options) {
     const Config& config = report.plan.config;
     std::string parameters = grouped(parameter_count(config, false));
     if (config.tied) {
-        parameters += ", with the tied head counted twice " + grouped(parameter_count(config, true));
+        parameters +=
+            ", with the tied head counted twice " + grouped(parameter_count(config, true));
     }
-    std::string type = report.plan.own_type == report.type
-                           ? std::string(name_of(report.type))
-                           : std::string(name_of(report.type)) + " from " +
-                                 name_of(report.plan.own_type);
+    std::string type =
+        report.plan.own_type == report.type
+            ? std::string(name_of(report.type))
+            : std::string(name_of(report.type)) + " from " + name_of(report.plan.own_type);
     const std::pair<const char*, std::string> lines[] = {
         {"source", report.source_format + ", " + name_of_path(options.source)},
         {"model", config_text(config)},
@@ -69,7 +77,8 @@ std::string text_of(const Report& report, const Options& options) {
         head.resize(13, ' ');
         text += head + value + "\n";
     }
-    for (const std::string& note : report.notes) text += "note:        " + note + "\n";
+    for (const std::string& note : report.notes)
+        text += "note:        " + note + "\n";
     if (report.n_denormal > 0) {
         text += "note:        " + grouped(report.n_denormal) +
                 " weights are denormal; armv7 runs such a file by its scalar kernels\n";
@@ -78,9 +87,10 @@ std::string text_of(const Report& report, const Options& options) {
 }
 
 std::optional<ElementType> type_of_name(const std::string& name) {
-    for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16,
-                             ElementType::q8, ElementType::q4}) {
-        if (name == name_of(type)) return type;
+    for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::q8,
+                             ElementType::q4}) {
+        if (name == name_of(type))
+            return type;
     }
     return {};
 }

@@ -77,7 +77,8 @@ Status add_companions(const std::string& folder, const OpenOptions& options,
     MINIGPT_TRY(within("config.json", read_text(path, kMaxText, &text)));
     MINIGPT_TRY(within("config.json", parse_hf_config(text, &checkpoint->config)));
     checkpoint->files.push_back(path);
-    if (options.vocab.empty()) return find_vocabulary(folder, &checkpoint->vocabulary);
+    if (options.vocab.empty())
+        return find_vocabulary(folder, &checkpoint->vocabulary);
     return load_vocabulary(options.vocab, &checkpoint->vocabulary);
 }
 
@@ -89,8 +90,10 @@ Status check_map(const WeightMap& map, const std::string& file, const Checkpoint
         const std::string& name = checkpoint.tensors[i].name;
         auto entry = std::lower_bound(map.begin(), map.end(), std::make_pair(name, std::string()));
         if (entry == map.end() || entry->first != name || entry->second != file) {
-            return Status::error(Code::bad_file, "%s: %s is left over: the index does not place "
-                                 "it there", shown(file).c_str(), shown(name).c_str());
+            return Status::error(Code::bad_file,
+                                 "%s: %s is left over: the index does not place "
+                                 "it there",
+                                 shown(file).c_str(), shown(name).c_str());
         }
         found.insert(name);
     }
@@ -121,7 +124,8 @@ Status open_safetensors_index(const std::string& path, const OpenOptions& option
     WeightMap map;
     MINIGPT_TRY(within(name, read_weight_map(path, &map)));
     std::set<std::string> shards;
-    for (const auto& entry : map) shards.insert(entry.second);
+    for (const auto& entry : map)
+        shards.insert(entry.second);
     for (const std::string& shard : shards) {
         std::string shard_path = join(folder, shard);
         if (path_kind(shard_path) == PathKind::missing) {

@@ -19,22 +19,26 @@ constexpr struct {
     const char* name;
     unsigned n_bytes;
 } kDtypes[] = {
-    {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2},
-    {"F16", 2},  {"BF16", 2}, {"I32", 4}, {"U32", 4},     {"F32", 4},     {"F64", 8}, {"I64", 8},
-    {"U64", 8},  {"C64", 8},
+    {"BOOL", 1}, {"U8", 1},  {"I8", 1},   {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2},
+    {"U16", 2},  {"F16", 2}, {"BF16", 2}, {"I32", 4},     {"U32", 4},     {"F32", 4},
+    {"F64", 8},  {"I64", 8}, {"U64", 8},  {"C64", 8},
 };
 
 uint64_t bytes_of_dtype(const std::string& dtype) {
     for (const auto& known : kDtypes) {
-        if (dtype == known.name) return known.n_bytes;
+        if (dtype == known.name)
+            return known.n_bytes;
     }
     return 0;
 }
 
 std::optional<ElementType> element_type(const std::string& dtype) {
-    if (dtype == "F32") return ElementType::f32;
-    if (dtype == "F16") return ElementType::f16;
-    if (dtype == "BF16") return ElementType::bf16;
+    if (dtype == "F32")
+        return ElementType::f32;
+    if (dtype == "F16")
+        return ElementType::f16;
+    if (dtype == "BF16")
+        return ElementType::bf16;
     return {};
 }
 
@@ -54,14 +58,16 @@ Status read_entry(Json& json, Entry* entry) {
         if (key == "shape") {
             entry->has_shape = true;
             return json.array([&](size_t i) {
-                if (i == kMaxDims) return Status::error(Code::bad_file, "over 16 dimensions");
+                if (i == kMaxDims)
+                    return Status::error(Code::bad_file, "over 16 dimensions");
                 entry->tensor.shape.push_back(0);
                 return json.u64(&entry->tensor.shape.back());
             });
         }
         if (key == "data_offsets") {
             return json.array([&](size_t i) {
-                if (i == 2) return Status::error(Code::bad_file, "over two data_offsets");
+                if (i == 2)
+                    return Status::error(Code::bad_file, "over two data_offsets");
                 entry->n_offsets = i + 1;
                 return json.u64(i == 0 ? &entry->begin : &entry->end);
             });
@@ -89,9 +95,12 @@ Status data_length(const SourceTensor& tensor, uint64_t* n_bytes) {
 }
 
 Status check_entry(Entry* entry, uint64_t data_bytes) {
-    if (!entry->has_dtype) return Status::error(Code::bad_file, "dtype is missing");
-    if (!entry->has_shape) return Status::error(Code::bad_file, "shape is missing");
-    if (entry->n_offsets != 2) return Status::error(Code::bad_file, "data_offsets are missing");
+    if (!entry->has_dtype)
+        return Status::error(Code::bad_file, "dtype is missing");
+    if (!entry->has_shape)
+        return Status::error(Code::bad_file, "shape is missing");
+    if (entry->n_offsets != 2)
+        return Status::error(Code::bad_file, "data_offsets are missing");
     if (entry->begin > entry->end || entry->end > data_bytes) {
         return Status::error(Code::bad_file,
                              "data_offsets are [%llu, %llu]; the file has %llu bytes of data",
@@ -121,15 +130,15 @@ Status check_tiling(const std::vector<Entry>& entries, uint64_t data_bytes) {
     for (size_t i : order) {
         const Entry& entry = entries[i];
         if (entry.begin != at) {
-            return Status::error(Code::bad_file, "%s: data begins at byte %llu, %s byte %llu",
-                                 shown(entry.tensor.name).c_str(), Ull{entry.begin},
-                                 entry.begin < at ? "overlapping what ends at"
-                                                  : "leaving a hole after",
-                                 Ull{at});
+            return Status::error(
+                Code::bad_file, "%s: data begins at byte %llu, %s byte %llu",
+                shown(entry.tensor.name).c_str(), Ull{entry.begin},
+                entry.begin < at ? "overlapping what ends at" : "leaving a hole after", Ull{at});
         }
         at = entry.end;
     }
-    if (at == data_bytes) return Status();
+    if (at == data_bytes)
+        return Status();
     return Status::error(Code::bad_file, "%llu bytes of data belong to no tensor",
                          Ull{data_bytes - at});
 }
@@ -147,7 +156,8 @@ Status read_header_text(const File& file, std::string* text) {
     }
     text->resize(static_cast<size_t>(n));
     MINIGPT_TRY(file.read(8, &(*text)[0], text->size()));
-    if ((*text)[0] == '{') return Status();
+    if ((*text)[0] == '{')
+        return Status();
     return Status::error(Code::bad_file, "the header does not begin with {");
 }
 
@@ -161,7 +171,8 @@ Status read_safetensors_header(const File& file, SafetensorsFile* out) {
     std::vector<Entry> entries;
     Json json(text.data(), text.size());
     Status status = json.object([&](const std::string& name) {
-        if (name == "__metadata__") return json.skip();
+        if (name == "__metadata__")
+            return json.skip();
         entries.emplace_back();
         entries.back().tensor.name = name;
         MINIGPT_TRY(within(shown(name), read_entry(json, &entries.back())));
@@ -183,7 +194,8 @@ Status read_weight_map(const std::string& path, WeightMap* map) {
     Json json(text.data(), text.size());
     bool found = false;
     Status status = json.object([&](const std::string& key) {
-        if (key != "weight_map") return json.skip();
+        if (key != "weight_map")
+            return json.skip();
         found = true;
         return json.object([&](const std::string& tensor) {
             map->emplace_back(tensor, "");
@@ -199,8 +211,10 @@ Status read_weight_map(const std::string& path, WeightMap* map) {
     });
     MINIGPT_TRY(status);
     MINIGPT_TRY(json.end());
-    if (!found) return Status::error(Code::bad_file, "weight_map is missing");
-    if (map->empty()) return Status::error(Code::bad_file, "weight_map is empty");
+    if (!found)
+        return Status::error(Code::bad_file, "weight_map is missing");
+    if (map->empty())
+        return Status::error(Code::bad_file, "weight_map is empty");
     std::sort(map->begin(), map->end());
     return Status();
 }

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "file.h"
-#include "json.h"
+#include "utf8.h"
 
 namespace minigpt::convert {
 namespace {
@@ -40,13 +40,15 @@ const ByteEncoder& byte_encoder() {
 
 size_t count_characters(const std::string& text) {
     size_t n = 0;
-    for (size_t at = 0; at < text.size(); n++) next_code_point(text, &at);
+    for (size_t at = 0; at < text.size(); n++)
+        next_code_point(text, &at);
     return n;
 }
 
 // <unk>, [PAD], <|endoftext|>: never a spelling of text in a character vocabulary.
 bool looks_special(const std::string& text) {
-    if (text.size() < 3) return false;
+    if (text.size() < 3)
+        return false;
     return (text.front() == '<' && text.back() == '>') ||
            (text.front() == '[' && text.back() == ']');
 }
@@ -54,15 +56,19 @@ bool looks_special(const std::string& text) {
 // Sorts by id, drops tokens that two files list alike, and refuses holes and ids given twice.
 Status order_tokens(RawVocabulary* raw) {
     std::vector<RawToken>& tokens = raw->tokens;
-    std::stable_sort(tokens.begin(), tokens.end(), [](const RawToken& a, const RawToken& b) {
+    auto before = [](const RawToken& a, const RawToken& b) {
         return a.id != b.id ? a.id < b.id : a.added > b.added;
-    });
+    };
+    if (!std::is_sorted(tokens.begin(), tokens.end(), before)) {
+        std::stable_sort(tokens.begin(), tokens.end(), before);
+    }
     auto alike = [](const RawToken& a, const RawToken& b) {
         return a.id == b.id && a.text == b.text;
     };
     tokens.erase(std::unique(tokens.begin(), tokens.end(), alike), tokens.end());
     for (size_t i = 0; i < tokens.size(); i++) {
-        if (tokens[i].id == i) continue;
+        if (tokens[i].id == i)
+            continue;
         if (tokens[i].id < i) {
             return Status::error(Code::bad_file, "%s: id %llu is both \"%s\" and \"%s\"",
                                  raw->source.c_str(), static_cast<unsigned long long>(tokens[i].id),
@@ -72,7 +78,8 @@ Status order_tokens(RawVocabulary* raw) {
                              raw->source.c_str(), i,
                              static_cast<unsigned long long>(tokens.back().id));
     }
-    if (!tokens.empty() && tokens.size() < INT32_MAX) return Status();
+    if (!tokens.empty() && tokens.size() < INT32_MAX)
+        return Status();
     return Status::error(Code::bad_file, "%s: %zu tokens", raw->source.c_str(), tokens.size());
 }
 
@@ -81,16 +88,17 @@ class TokenIndex {
 public:
     explicit TokenIndex(const std::vector<RawToken>& tokens) {
         for (const RawToken& token : tokens) {
-            if (!token.added) entries_.emplace_back(&token.text, static_cast<int32_t>(token.id));
+            if (!token.added)
+                entries_.emplace_back(&token.text, static_cast<int32_t>(token.id));
         }
         std::sort(entries_.begin(), entries_.end(),
                   [](const Entry& a, const Entry& b) { return *a.first < *b.first; });
     }
 
     int32_t find(const std::string& text) const {
-        auto entry = std::lower_bound(
-            entries_.begin(), entries_.end(), text,
-            [](const Entry& a, const std::string& b) { return *a.first < b; });
+        auto entry =
+            std::lower_bound(entries_.begin(), entries_.end(), text,
+                             [](const Entry& a, const std::string& b) { return *a.first < b; });
         return entry == entries_.end() || *entry->first != text ? -1 : entry->second;
     }
 
@@ -122,22 +130,27 @@ Status resolve_merges(const RawVocabulary& raw, std::vector<Merge>* merges) {
 bool has_all_bytes(const RawVocabulary& raw) {
     TokenIndex index(raw.tokens);
     for (unsigned b = 0; b < 256; b++) {
-        if (index.find(encode_byte(static_cast<unsigned char>(b))) < 0) return false;
+        if (index.find(encode_byte(static_cast<unsigned char>(b))) < 0)
+            return false;
     }
     return true;
 }
 
 Status choose_kind(const RawVocabulary& raw, TokenizerKind* kind) {
     *kind = TokenizerKind::bpe;
-    if (!raw.merges.empty()) return Status();
+    if (!raw.merges.empty())
+        return Status();
     // A list of merges that is there and empty: tokens are bytes, if all are there.
-    if (!raw.merges_source.empty() && has_all_bytes(raw)) return Status();
+    if (!raw.merges_source.empty() && has_all_bytes(raw))
+        return Status();
     *kind = TokenizerKind::chars;
     for (const RawToken& token : raw.tokens) {
-        if (token.added || looks_special(token.text) || count_characters(token.text) == 1) continue;
-        return Status::error(Code::bad_file, "%s: \"%s\" is not one character, and there are no "
-                             "merges (merges.txt) to spell it", raw.source.c_str(),
-                             shown(token.text).c_str());
+        if (token.added || looks_special(token.text) || count_characters(token.text) == 1)
+            continue;
+        return Status::error(Code::bad_file,
+                             "%s: \"%s\" is not one character, and there are no "
+                             "merges (merges.txt) to spell it",
+                             raw.source.c_str(), shown(token.text).c_str());
     }
     return Status();
 }
@@ -146,7 +159,8 @@ void name_merged_tokens(RawVocabulary* raw) {
     std::vector<RawToken>& tokens = raw->tokens;
     for (bool printable : {true, false}) {
         for (uint32_t b = 0; b < 256; b++) {
-            if (stands_for_itself(b) != printable) continue;
+            if (stands_for_itself(b) != printable)
+                continue;
             tokens.push_back({encode_byte(static_cast<unsigned char>(b)), tokens.size(), false});
         }
     }
@@ -161,17 +175,21 @@ void name_merged_tokens(RawVocabulary* raw) {
 void lay_out_tokens(const RawVocabulary& raw, Vocabulary* out) {
     bool bpe = out->kind == TokenizerKind::bpe;
     std::vector<bool> merged(raw.tokens.size());
-    for (const Merge& merge : out->merges) merged[static_cast<size_t>(merge.merged)] = true;
+    for (const Merge& merge : out->merges)
+        merged[static_cast<size_t>(merge.merged)] = true;
     out->offsets.push_back(0);
     for (size_t i = 0; i < raw.tokens.size(); i++) {
         const RawToken& token = raw.tokens[i];
         std::string bytes;
         bool spelled = bpe && !token.added && decode_bytes(token.text, &bytes);
-        if (!spelled) bytes = token.text;
+        if (!spelled)
+            bytes = token.text;
         bool plain = bpe ? spelled && (bytes.size() == 1 || merged[i])
                          : !token.added && count_characters(token.text) == 1;
-        if (!plain) out->specials.push_back(static_cast<int32_t>(i));
-        if (!plain && bytes == kEndOfText) out->end_of_text = static_cast<int32_t>(i);
+        if (!plain)
+            out->specials.push_back(static_cast<int32_t>(i));
+        if (!plain && bytes == kEndOfText)
+            out->end_of_text = static_cast<int32_t>(i);
         out->bytes += bytes;
         out->offsets.push_back(out->bytes.size());
     }
@@ -184,7 +202,8 @@ bool decode_bytes(const std::string& text, std::string* bytes) {
     bytes->clear();
     for (size_t at = 0; at < text.size();) {
         uint32_t code = next_code_point(text, &at);
-        if (code >= encoder.byte.size() || encoder.byte[code] == kNoByte) return false;
+        if (code >= encoder.byte.size() || encoder.byte[code] == kNoByte)
+            return false;
         bytes->push_back(static_cast<char>(encoder.byte[code]));
     }
     return true;
@@ -197,7 +216,8 @@ std::string encode_byte(unsigned char byte) {
 }
 
 Status finish_vocabulary(RawVocabulary raw, Vocabulary* vocabulary) {
-    if (raw.only_merges) name_merged_tokens(&raw);
+    if (raw.only_merges)
+        name_merged_tokens(&raw);
     MINIGPT_TRY(order_tokens(&raw));
     Vocabulary out;
     out.source = raw.source;
@@ -223,7 +243,8 @@ TokenizerSpec Vocabulary::spec(std::optional<uint64_t> eos) const {
     spec.n_specials = specials.size();
     spec.eos = end_of_text;
     for (int32_t id : specials) {
-        if (eos && *eos == static_cast<uint64_t>(id)) spec.eos = id;
+        if (eos && *eos == static_cast<uint64_t>(id))
+            spec.eos = id;
     }
     return spec;
 }

@@ -68,7 +68,7 @@ Status parse_vocab_json(const std::string& text, bool added, RawVocabulary* raw)
 Status parse_merges(const std::string& text, RawVocabulary* raw);
 // only_added: leaves the vocabulary and the merges aside.
 Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabulary* raw);
-// Whether a JSON text is a tokenizer.json, and not a vocab.json.
+// Whether a JSON text is a tokenizer.json, and not a vocab.json: its first value is no number.
 bool is_tokenizer_json(const std::string& text);
 
 // The vocabulary that lies in a folder: vocab.json or encoder.json with merges.txt or vocab.bpe and

@@ -10,7 +10,8 @@ namespace {
 // The first of these that a folder has; empty: none.
 std::string first_of(const std::string& folder, std::initializer_list<const char*> names) {
     for (const char* name : names) {
-        if (path_kind(join(folder, name)) == PathKind::file) return name;
+        if (path_kind(join(folder, name)) == PathKind::file)
+            return name;
     }
     return "";
 }
@@ -67,10 +68,11 @@ Status load_file(const std::string& folder, const std::string& name, Vocabulary*
     std::string text;
     MINIGPT_TRY(read_in(folder, name, &text));
     size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string::npos || text[first] != '{') {
+    bool is_json = ends_with(name, ".json") || (first != std::string::npos && text[first] == '{');
+    if (!is_json)
         return load_merges(name, text, vocabulary);
-    }
-    if (is_tokenizer_json(text)) return load_tokenizer_json(name, text, vocabulary);
+    if (is_tokenizer_json(text))
+        return load_tokenizer_json(name, text, vocabulary);
     return load_vocab_json(folder, name, text, vocabulary);
 }
 
@@ -84,8 +86,10 @@ Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary) {
     if (!vocab.empty() && (!merges.empty() || whole.empty())) {
         return load_file(folder, vocab, vocabulary);
     }
-    if (!whole.empty()) return load_file(folder, whole, vocabulary);
-    if (!merges.empty()) return load_file(folder, merges, vocabulary);
+    if (!whole.empty())
+        return load_file(folder, whole, vocabulary);
+    if (!merges.empty())
+        return load_file(folder, merges, vocabulary);
     *vocabulary = Vocabulary();
     return Status();
 }
@@ -93,16 +97,22 @@ Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary) {
 Status load_vocabulary(const std::string& path, Vocabulary* vocabulary) {
     std::string name = shown(path);
     switch (path_kind(path)) {
-        case PathKind::missing: return Status::error(Code::io, "%s: no such file", name.c_str());
-        case PathKind::other: return Status::error(Code::io, "%s: is no file", name.c_str());
+        case PathKind::missing:
+            return Status::error(Code::io, "%s: no such file", name.c_str());
+        case PathKind::other:
+            return Status::error(Code::io, "%s: is no file", name.c_str());
         case PathKind::file:
             return load_file(folder_of(path), path.substr(path.rfind('/') + 1), vocabulary);
-        case PathKind::folder: break;
+        case PathKind::folder:
+            break;
     }
     MINIGPT_TRY(find_vocabulary(path, vocabulary));
-    if (vocabulary->kind != TokenizerKind::none) return Status();
-    return Status::error(Code::bad_file, "%s: no vocabulary there; looked for vocab.json, "
-                         "encoder.json, merges.txt, vocab.bpe and tokenizer.json", name.c_str());
+    if (vocabulary->kind != TokenizerKind::none)
+        return Status();
+    return Status::error(Code::bad_file,
+                         "%s: no vocabulary there; looked for vocab.json, "
+                         "encoder.json, merges.txt, vocab.bpe and tokenizer.json",
+                         name.c_str());
 }
 
 }  // namespace minigpt::convert

@@ -21,8 +21,10 @@ Status add_tokens(Json& json, bool added, RawVocabulary* raw) {
 // "a b": two parts and one space.
 bool split_merge(const std::string& text, RawMerge* merge) {
     size_t space = text.find(' ');
-    if (space == std::string::npos || space == 0 || space + 1 == text.size()) return false;
-    if (text.find(' ', space + 1) != std::string::npos) return false;
+    if (space == std::string::npos || space == 0 || space + 1 == text.size())
+        return false;
+    if (text.find(' ', space + 1) != std::string::npos)
+        return false;
     merge->left = text.substr(0, space);
     merge->right = text.substr(space + 1);
     return true;
@@ -47,7 +49,8 @@ Status read_merge(Json& json, RawMerge* merge) {
         n = i + 1;
         return json.string(i == 0 ? &merge->left : &merge->right);
     }));
-    if (n == 2 && !merge->left.empty() && !merge->right.empty()) return Status();
+    if (n == 2 && !merge->left.empty() && !merge->right.empty())
+        return Status();
     return Status::error(Code::bad_file, "merge %zu: expected two tokens", merge->line);
 }
 
@@ -57,9 +60,11 @@ Status refuse_set(Json& json) {
     MINIGPT_TRY(json.peek(&type));
     bool flag = false;
     std::string text;
-    if (type == Json::Type::null) return json.null();
+    if (type == Json::Type::null)
+        return json.null();
     MINIGPT_TRY(type == Json::Type::boolean ? json.boolean(&flag) : json.string(&text));
-    if (!flag && text.empty()) return Status();
+    if (!flag && text.empty())
+        return Status();
     return Status::error(Code::not_supported, "is set; GPT-2's tokenizer has no such thing");
 }
 
@@ -67,16 +72,17 @@ Status refuse_set(Json& json) {
 Status read_type(Json& json, std::string* name) {
     Json::Type type;
     MINIGPT_TRY(json.peek(&type));
-    if (type == Json::Type::null) return json.null();
-    return json.object([&](const std::string& key) {
-        return key == "type" ? json.string(name) : json.skip();
-    });
+    if (type == Json::Type::null)
+        return json.null();
+    return json.object(
+        [&](const std::string& key) { return key == "type" ? json.string(name) : json.skip(); });
 }
 
 Status require_type(Json& json, const char* expected) {
     std::string found;
     MINIGPT_TRY(read_type(json, &found));
-    if (found.empty() || found == expected) return Status();
+    if (found.empty() || found == expected)
+        return Status();
     return Status::error(Code::not_supported, "found \"%s\"; expected %s", shown(found).c_str(),
                          *expected != '\0' ? expected : "null");
 }
@@ -86,11 +92,13 @@ Status read_model(Json& json, RawVocabulary* raw) {
         if (key == "type") {
             std::string type;
             MINIGPT_TRY(json.string(&type));
-            if (type == "BPE" || type == "WordLevel") return Status();
+            if (type == "BPE" || type == "WordLevel")
+                return Status();
             return Status::error(Code::not_supported, "type: found \"%s\"; expected BPE",
                                  shown(type).c_str());
         }
-        if (key == "vocab") return within(key, add_tokens(json, false, raw));
+        if (key == "vocab")
+            return within(key, add_tokens(json, false, raw));
         if (key == "merges") {
             raw->merges_source = raw->source;
             return json.array([&](size_t i) {
@@ -113,11 +121,13 @@ Status read_added(Json& json, RawVocabulary* raw) {
         MINIGPT_TRY(json.object([&](const std::string& key) {
             has_id |= key == "id";
             has_content |= key == "content";
-            if (key == "id") return within("id", json.u64(&token.id));
+            if (key == "id")
+                return within("id", json.u64(&token.id));
             return key == "content" ? json.string(&token.text) : json.skip();
         }));
         raw->tokens.push_back(token);
-        if (has_id && has_content) return Status();
+        if (has_id && has_content)
+            return Status();
         return Status::error(Code::bad_file, "a token without id or content");
     });
 }
@@ -139,12 +149,15 @@ Status parse_merges(const std::string& text, RawVocabulary* raw) {
         std::string line = text.substr(at, newline - at);
         at = newline + 1;
         n_lines++;
-        if (!line.empty() && line.back() == '\r') line.pop_back();
+        if (!line.empty() && line.back() == '\r')
+            line.pop_back();
         // Only the first line can be a comment: merges begin with # too.
-        if (n_lines == 1 && line.compare(0, 8, "#version") == 0) continue;
+        if (n_lines == 1 && line.compare(0, 8, "#version") == 0)
+            continue;
         RawMerge merge;
         merge.line = n_lines;
-        if (!split_merge(line, &merge)) return not_two(n_lines, line);
+        if (!split_merge(line, &merge))
+            return not_two(n_lines, line);
         raw->merges.push_back(std::move(merge));
     }
     return Status();
@@ -153,11 +166,16 @@ Status parse_merges(const std::string& text, RawVocabulary* raw) {
 Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabulary* raw) {
     Json json(text.data(), text.size());
     MINIGPT_TRY(json.object([&](const std::string& key) {
-        if (key == "added_tokens") return within(key, read_added(json, raw));
-        if (only_added) return json.skip();
-        if (key == "model") return within(key, read_model(json, raw));
-        if (key == "normalizer") return within(key, require_type(json, ""));
-        if (key == "pre_tokenizer") return within(key, require_type(json, "ByteLevel"));
+        if (key == "added_tokens")
+            return within(key, read_added(json, raw));
+        if (only_added)
+            return json.skip();
+        if (key == "model")
+            return within(key, read_model(json, raw));
+        if (key == "normalizer")
+            return within(key, require_type(json, ""));
+        if (key == "pre_tokenizer")
+            return within(key, require_type(json, "ByteLevel"));
         return json.skip();
     }));
     return json.end();
@@ -165,14 +183,13 @@ Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabul
 
 bool is_tokenizer_json(const std::string& text) {
     Json json(text.data(), text.size());
-    bool has_model = false;
-    Status status = json.object([&](const std::string& key) {
-        Json::Type type;
-        MINIGPT_TRY(json.peek(&type));
-        has_model |= key == "model" && type == Json::Type::object;
-        return json.skip();
+    Json::Type first = Json::Type::number;
+    // The first member's value tells; an error ends the walk there.
+    Status seen = json.object([&](const std::string&) {
+        MINIGPT_TRY(json.peek(&first));
+        return Status::error(Code::not_supported, "enough");
     });
-    return status.ok() && has_model;
+    return !seen.ok() && first != Json::Type::number;
 }
 
 }  // namespace minigpt::convert
