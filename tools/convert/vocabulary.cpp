@@ -83,27 +83,44 @@ Status order_tokens(RawVocabulary* raw) {
     return Status::error(Code::bad_file, "%s: %zu tokens", raw->source.c_str(), tokens.size());
 }
 
-// What to look merges up in: tokens that are not added, by text.
+uint64_t hash_of(const std::string& text) {  // FNV-1a
+    uint64_t hash = 0xcbf29ce484222325;
+    for (char c : text)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return hash;
+}
+
+// What to look merges up in: tokens that are not added, by text. Sorted by a hash first, so that
+// a search touches few texts, and no choice of texts makes it slow.
 class TokenIndex {
 public:
     explicit TokenIndex(const std::vector<RawToken>& tokens) {
+        entries_.reserve(tokens.size());
         for (const RawToken& token : tokens) {
-            if (!token.added)
-                entries_.emplace_back(&token.text, static_cast<int32_t>(token.id));
+            if (token.added)
+                continue;
+            entries_.push_back({hash_of(token.text), &token.text, static_cast<int32_t>(token.id)});
         }
-        std::sort(entries_.begin(), entries_.end(),
-                  [](const Entry& a, const Entry& b) { return *a.first < *b.first; });
+        std::sort(entries_.begin(), entries_.end(), less);
     }
 
     int32_t find(const std::string& text) const {
-        auto entry =
-            std::lower_bound(entries_.begin(), entries_.end(), text,
-                             [](const Entry& a, const std::string& b) { return *a.first < b; });
-        return entry == entries_.end() || *entry->first != text ? -1 : entry->second;
+        Entry wanted = {hash_of(text), &text, -1};
+        auto entry = std::lower_bound(entries_.begin(), entries_.end(), wanted, less);
+        return entry == entries_.end() || *entry->text != text ? -1 : entry->id;
     }
 
 private:
-    using Entry = std::pair<const std::string*, int32_t>;
+    struct Entry {
+        uint64_t hash;
+        const std::string* text;
+        int32_t id;
+    };
+
+    static bool less(const Entry& a, const Entry& b) {
+        return a.hash != b.hash ? a.hash < b.hash : *a.text < *b.text;
+    }
+
     std::vector<Entry> entries_;
 };
 
