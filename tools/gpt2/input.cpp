@@ -53,9 +53,10 @@ Input read_input(const Options& options) {
         input.name = *options.file;
     } else {
         if (!options.file && isatty(STDIN_FILENO) != 0) {
-            misuse("no %s; see gpt2 %s --help",
-                   options.command == kDetokenize ? "--ids" : "prompt: give -p, -f or --ids",
-                   info(options.command).name);
+            misuse(
+                "no %s; see gpt2 %s --help",
+                options.command == kDetokenize ? "ids: give --ids" : "prompt: give -p, -f or --ids",
+                info(options.command).name);
         }
         input.text = read_all(stdin, kStdinName);
         input.name = kStdinName;
