@@ -54,9 +54,9 @@ Status layernorm(float* y, const float* x, const float* w, const float* b, size_
 // y = gelu(x). Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", sec. 2.
 //
 //   gelu_tanh  x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): within 4 ULP for x >= -1
-//   gelu_erf   x / 2 (1 + erf(x / sqrt(2))): within 4 ULP for x >= -11
+//   gelu_erf   x / 2 (1 + erf(x / sqrt(2))): within 8 ULP for x >= -11
 //
-// and within 1e-7 everywhere. NaN at -infinity.
+// and below that within 1e-7. NaN at -infinity.
 //
 //   y, x  [n]; y may be x itself
 Status gelu(float* y, const float* x, size_t n, Activation activation,

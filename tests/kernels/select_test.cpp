@@ -1,0 +1,68 @@
+// The tables and the choice among them.
+#include <cstring>
+
+#include "minigpt/compute.h"
+#include "tests/kernels/support.h"
+
+using namespace minigpt;
+
+TEST_CASE("kernels select: the tables end with scalar, which is always present") {
+    size_t n = 0;
+    while (kernel_choice(n).name != nullptr) ++n;
+    REQUIRE(n > 0);
+    CHECK(strcmp(kernel_choice(n - 1).name, "scalar") == 0);
+    CHECK(kernel_choice(n - 1).present);
+    CHECK(kernel_choice(n).table == nullptr);
+    CHECK(kernel_choice(static_cast<size_t>(-1)).name == nullptr);
+}
+
+TEST_CASE("kernels select: the best is the first that is present, and every entry is filled") {
+    size_t i = 0;
+    while (!kernel_choice(i).present) ++i;
+    CHECK(&best_kernels() == kernel_choice(i).table);
+    for (i = 0; kernel_choice(i).name != nullptr; ++i) {
+        const KernelTable& t = *kernel_choice(i).table;
+        CHECK(strcmp(t.name, kernel_choice(i).name) == 0);
+        for (size_t type = 0; type < kKernelTypes; ++type) CHECK(bool(t.panel_gemm[type] != nullptr));
+        CHECK(bool(t.interleave != nullptr));
+        CHECK(bool(t.add != nullptr));
+        CHECK(bool(t.layernorm != nullptr));
+        CHECK(bool(t.softmax != nullptr));
+        CHECK(bool(t.maximum != nullptr));
+        CHECK(bool(t.sum_exp != nullptr));
+        for (auto f : {t.gelu_tanh, t.gelu_erf, t.exp, t.log, t.tanh, t.erf}) CHECK(bool(f != nullptr));
+    }
+}
+
+TEST_CASE("compute: a default one is one thread and the best table") {
+    Compute compute;
+    CHECK(compute.n_threads() == 1);
+    CHECK(compute.pool() == nullptr);
+    CHECK(&compute.kernels() == &best_kernels());
+}
+
+TEST_CASE("compute: an ISA can be forced, and is the one that runs") {
+    for (size_t i = 0; isa_name(i, nullptr) != nullptr; ++i) {
+        bool present;
+        const char* name = isa_name(i, &present);
+        Compute compute;
+        Status status = compute.create(1, name);
+        if (present) {
+            REQUIRE(status.ok());
+            CHECK(strcmp(compute.isa(), name) == 0);
+        } else {
+            CHECK(status.code() == Code::not_supported);
+        }
+    }
+}
+
+TEST_CASE("compute: what cannot be is refused, and changes nothing") {
+    Compute compute;
+    REQUIRE(compute.create(2, "scalar").ok());
+    CHECK(compute.create(1, "sse9").code() == Code::bad_argument);
+    CHECK(compute.create(Compute::kMaxThreads + 1).code() == Code::bad_argument);
+    CHECK(compute.n_threads() == 2);
+    CHECK(strcmp(compute.isa(), "scalar") == 0);
+    REQUIRE(compute.create(0).ok());
+    CHECK(compute.n_threads() >= 1);
+}

@@ -1,0 +1,153 @@
+// Linear layers: the bits of the definition, whatever the rows, threads and tables.
+#include "ops/linear.h"
+
+#include "base/fma.h"
+#include "ops/elementwise.h"
+#include "ops/product.h"
+#include "tests/ops/support.h"
+
+using namespace minigpt;
+using test::Numbers;
+
+namespace {
+
+const ElementType kTypes[] = {ElementType::f32, ElementType::f16, ElementType::bf16};
+
+void check_linear(size_t n_rows, size_t n_in, size_t n_out, ElementType type, bool with_bias,
+                  Numbers& numbers) {
+    CAPTURE(n_rows);
+    CAPTURE(n_in);
+    CAPTURE(n_out);
+    std::vector<float> w = test::random_floats(n_in * n_out, numbers);
+    auto panels = test::panels_of(w, n_in, n_out, type);
+    std::vector<float> bias = test::random_floats(n_out, numbers);
+    const size_t ldx = n_in + 3, ldy = n_out + 5;
+    std::vector<float> x = test::random_floats(n_rows * ldx, numbers);
+    std::vector<float> want(n_rows * ldy, 7);
+    for (size_t i = 0; i < n_rows; ++i) {
+        for (size_t j = 0; j < n_out; ++j) {
+            float acc = 0;
+            for (size_t k = 0; k < n_in; ++k) {
+                acc = fma_exact(x[i * ldx + k], w[k * n_out + j], acc);
+            }
+            want[i * ldy + j] = with_bias ? acc + bias[j] : acc;
+        }
+    }
+    test::for_each_compute([&](const Compute& compute) {
+        std::vector<float> y(n_rows * ldy, NAN);
+        for (size_t i = 0; i < n_rows; ++i) {
+            for (size_t j = n_out; j < ldy; ++j) y[i * ldy + j] = 7;
+        }
+        test::Memory scratch(linear_scratch_bytes(compute, n_rows, n_in));
+        CHECK(scratch.size() % 64 == 0);
+        linear(compute, y.data(), ldy, x.data(), ldx, {panels->data(), type, n_in, n_out},
+               with_bias ? bias.data() : nullptr, n_rows, scratch.data());
+        CHECK(test::first_difference(y.data(), want.data(), y.size()) == y.size());
+    });
+}
+
+}  // namespace
+
+TEST_CASE("linear: one fma after another, for any number of rows, threads and any table") {
+    Numbers numbers(21);
+    for (ElementType type : kTypes) {
+        for (size_t n_rows : {1, 2, 5, 6, 7, 8, 13}) {
+            check_linear(n_rows, 37, 81, type, n_rows % 2 == 0, numbers);
+            check_linear(n_rows, 64, 16, type, n_rows % 2 == 1, numbers);
+        }
+        check_linear(3, 0, 20, type, true, numbers);
+        check_linear(9, 0, 20, type, true, numbers);
+    }
+}
+
+TEST_CASE("linear: blocks of inputs and groups of rows keep the running sum") {
+    Numbers numbers(22);
+    check_linear(11, 1000, 40, ElementType::f32, true, numbers);
+    check_linear(9, 769, 33, ElementType::f16, true, numbers);
+    check_linear(290, 40, 24, ElementType::f32, true, numbers);
+    check_linear(41, 24, 5, ElementType::bf16, false, numbers);
+}
+
+TEST_CASE("linear: the head may ask for fewer outputs than the table has rows") {
+    Numbers numbers(23);
+    std::vector<float> w = test::random_floats(32 * 64, numbers);
+    auto panels = test::panels_of(w, 32, 64, ElementType::f32);
+    std::vector<float> x = test::random_floats(32, numbers), all(64), some(57, 7);
+    Compute compute;
+    linear(compute, all.data(), 64, x.data(), 32, {panels->data(), ElementType::f32, 32, 64},
+           nullptr, 1, nullptr);
+    linear(compute, some.data(), 57, x.data(), 32, {panels->data(), ElementType::f32, 32, 56},
+           nullptr, 1, nullptr);
+    CHECK(test::first_difference(all.data(), some.data(), 56) == 56);
+    CHECK(some[56] == 7);
+}
+
+TEST_CASE("linear: gather_row gives a column of W") {
+    Numbers numbers(24);
+    for (ElementType type : kTypes) {
+        std::vector<float> w = test::random_floats(9 * 50, numbers);
+        auto panels = test::panels_of(w, 9, 50, type);
+        for (size_t row : {0, 15, 16, 49}) {
+            float y[9];
+            gather_row(y, {panels->data(), type, 9, 50}, row);
+            for (size_t e = 0; e < 9; ++e) CHECK(y[e] == w[e * 50 + row]);
+        }
+    }
+}
+
+TEST_CASE("linear: tiles of rows are of one size, give or take one, and cover all") {
+    for (size_t n_rows = 1; n_rows < 400; ++n_rows) {
+        size_t n = tile_count(n_rows);
+        CHECK(first_row(n_rows, 0) == 0);
+        CHECK(first_row(n_rows, n) == n_rows);
+        for (size_t t = 0; t < n; ++t) {
+            size_t m = first_row(n_rows, t + 1) - first_row(n_rows, t);
+            CHECK(m >= n_rows / n);
+            CHECK(m <= (n_rows + n - 1) / n);
+            CHECK(m <= kMaxRowTile);
+        }
+    }
+}
+
+TEST_CASE("elementwise: the same bits for any number of threads") {
+    Numbers numbers(25);
+    const size_t n = 40001, n_embd = 97;
+    std::vector<float> x = test::random_floats(n, numbers, 6), y = test::random_floats(n, numbers);
+    std::vector<float> w = test::random_floats(n_embd, numbers);
+    Compute scalar;
+    REQUIRE(scalar.create(1, "scalar").ok());
+    std::vector<float> sum = y, tanh = x, erf = x, norm(n);
+    add(scalar, sum.data(), x.data(), n);
+    gelu_in_place(scalar, tanh.data(), n, Activation::gelu_tanh);
+    gelu_in_place(scalar, erf.data(), n, Activation::gelu_erf);
+    layernorm_rows(scalar, norm.data(), n_embd, x.data(), n_embd, w.data(), w.data(), n / n_embd,
+                   n_embd, 1e-5f);
+    test::for_each_compute([&](const Compute& compute) {
+        std::vector<float> got = y;
+        add(compute, got.data(), x.data(), n);
+        CHECK(test::first_difference(got.data(), sum.data(), n) == n);
+        got = x;
+        gelu_in_place(compute, got.data(), n, Activation::gelu_tanh);
+        CHECK(test::first_difference(got.data(), tanh.data(), n) == n);
+        got = x;
+        gelu_in_place(compute, got.data(), n, Activation::gelu_erf);
+        CHECK(test::first_difference(got.data(), erf.data(), n) == n);
+        got.assign(n, 0);
+        layernorm_rows(compute, got.data(), n_embd, x.data(), n_embd, w.data(), w.data(),
+                       n / n_embd, n_embd, 1e-5f);
+        CHECK(test::first_difference(got.data(), norm.data(), n) == n);
+    });
+}
+
+TEST_CASE("elementwise: widen_row is exact in every type") {
+    float y[3], f32[3] = {1.5f, -2, 0};
+    uint16_t f16[3] = {0x3e00, 0xc000, 1}, bf16[3] = {0x3fc0, 0xc000, 0};
+    widen_row(y, f32, ElementType::f32, 3);
+    CHECK(memcmp(y, f32, sizeof y) == 0);
+    widen_row(y, bf16, ElementType::bf16, 3);
+    CHECK(memcmp(y, f32, sizeof y) == 0);
+    widen_row(y, f16, ElementType::f16, 3);
+    CHECK(y[0] == 1.5f);
+    CHECK(y[1] == -2.0f);
+    CHECK(y[2] == 5.9604644775390625e-8f);
+}

@@ -1,0 +1,81 @@
+// What the op tests share: computes of several thread counts, memory on a cache line, panels.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/buffer.h"
+#include "minigpt/compute.h"
+#include "minigpt/weights.h"
+#include "tests/kernels/support.h"
+
+namespace test {
+
+// f(compute) for every present table on one thread, and the best on 2, 3 and 8.
+template <typename F>
+void for_each_compute(F f) {
+    for (size_t i = 0; minigpt::isa_name(i, nullptr) != nullptr; ++i) {
+        bool present;
+        const char* isa = minigpt::isa_name(i, &present);
+        if (!present || !minigpt::kernel_choice(i).table->exact) continue;
+        minigpt::Compute compute;
+        REQUIRE(compute.create(1, isa).ok());
+        std::string name = isa;
+        CAPTURE(name);
+        f(compute);
+    }
+    for (size_t n_threads : {2, 3, 8}) {
+        CAPTURE(n_threads);
+        minigpt::Compute compute;
+        REQUIRE(compute.create(n_threads).ok());
+        f(compute);
+    }
+}
+
+// Bytes on a cache line, all ones (NaN) until they are written.
+class Memory {
+public:
+    explicit Memory(size_t bytes) {
+        REQUIRE(bytes_.allocate(bytes));
+        memset(bytes_.data(), 0xff, bytes);
+    }
+    void* data() { return bytes_.data(); }
+    float* floats() { return reinterpret_cast<float*>(bytes_.data()); }
+    size_t size() const { return bytes_.size(); }
+
+private:
+    minigpt::Buffer<unsigned char> bytes_;
+};
+
+// w [n_in, n_out] in panels of a type. After rounding, w holds what the panels hold.
+inline std::unique_ptr<Memory> panels_of(std::vector<float>& w, size_t n_in, size_t n_out,
+                                         minigpt::ElementType type) {
+    bool wide = type == minigpt::ElementType::f32;
+    std::unique_ptr<Memory> memory(new Memory((n_out + 15) / 16 * 16 * n_in * (wide ? 4 : 2)));
+    memset(memory->data(), 0, memory->size());
+    for (size_t k = 0; k < n_in; ++k) {
+        for (size_t j = 0; j < n_out; ++j) {
+            size_t at = (j / 16 * n_in + k) * 16 + j % 16;
+            float& x = w[k * n_out + j];
+            uint16_t* half = static_cast<uint16_t*>(memory->data()) + at;
+            if (wide) {
+                memory->floats()[at] = x;
+            } else if (type == minigpt::ElementType::f16) {
+                *half = minigpt::float_to_f16(x);
+                x = minigpt::f16_to_float(*half);
+            } else {
+                *half = minigpt::float_to_bf16(x);
+                x = minigpt::bf16_to_float(*half);
+            }
+        }
+    }
+    return memory;
+}
+
+inline std::vector<float> random_floats(size_t n, Numbers& numbers, float scale = 1) {
+    std::vector<float> x(n);
+    for (float& f : x) f = numbers.next(scale);
+    return x;
+}
+
+}  // namespace test
