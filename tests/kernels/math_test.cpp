@@ -15,7 +15,9 @@ double gelu_tanh(double x) {
     double z = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
     return x / (1 + std::exp(-2 * z));
 }
-double gelu_erf(double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }
+double gelu_erf(double x) {
+    return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+}
 
 struct Sweep {
     double worst_ulps = 0, worst_absolute = 0;
@@ -43,7 +45,8 @@ Sweep sweep(void (*f)(float*, const float*, size_t), Truth truth, float from, fl
             result.at = x[i];
         }
         double absolute = std::fabs(static_cast<double>(y[i]) - t);
-        if (absolute > result.worst_absolute) result.worst_absolute = absolute;
+        if (absolute > result.worst_absolute)
+            result.worst_absolute = absolute;
     }
     return result;
 }
@@ -171,7 +174,8 @@ TEST_CASE("kernels math: softmax's exp is within 1 ULP above -64 and 0 below") {
         double worst = 0;
         for (float x = -64; x <= 0; x += 0.0037f) {
             double u = test::ulps(t.sum_exp(&x, 1, 0), std::exp(static_cast<double>(x)));
-            if (u > worst) worst = u;
+            if (u > worst)
+                worst = u;
         }
         CHECK(worst <= 1.0);
         float x = -64;

@@ -9,9 +9,9 @@ using test::Numbers;
 
 namespace {
 
-const size_t kLengths[] = {0,  1,  2,  3,  4,  5,  7,  8,   9,   11,  13,  15,   16,   17,  19,
-                           23, 24, 25, 31, 32, 33, 37, 47,  48,  49,  63,  64,   65,   97,  127,
-                           128, 129, 255, 256, 257, 768, 769, 1021, 1600, 3072, 4093};
+const size_t kLengths[] = {0,  1,   2,   3,   4,   5,   7,   8,   9,   11,   13,   15,   16,  17,
+                           19, 23,  24,  25,  31,  32,  33,  37,  47,  48,   49,   63,   64,  65,
+                           97, 127, 128, 129, 255, 256, 257, 768, 769, 1021, 1600, 3072, 4093};
 
 // Runs f(y, x) on both tables, apart and in place, and compares.
 template <typename F>
@@ -21,7 +21,8 @@ void compare(const KernelTable& table, Guarded<float>& x, Numbers& numbers, F f)
     Guarded<float> want(n), apart(n, numbers.below(16)), in_place(n, numbers.below(16));
     f(test::scalar(), want.data(), x.data());
     f(table, apart.data(), x.data());
-    for (size_t i = 0; i < n; ++i) in_place[i] = x[i];
+    for (size_t i = 0; i < n; ++i)
+        in_place[i] = x[i];
     f(table, in_place.data(), in_place.data());
     CHECK(apart.intact());
     CHECK(in_place.intact());
@@ -34,8 +35,10 @@ void fill_wild(Guarded<float>& x, Numbers& numbers) {
     for (size_t i = 0; i < x.size(); ++i) {
         x[i] = bits_to_float(numbers.bits());
         bool subnormal = x[i] != 0 && std::fabs(x[i]) < 1.2e-38f;
-        if (subnormal && !test::kSubnormals) x[i] = 0;
-        if (numbers.below(3) != 0) x[i] = numbers.next(12);
+        if (subnormal && !test::kSubnormals)
+            x[i] = 0;
+        if (numbers.below(3) != 0)
+            x[i] = numbers.next(12);
     }
 }
 
@@ -48,7 +51,8 @@ TEST_CASE("kernels rows: add has the reference's bits") {
             Guarded<float> x(n, numbers.below(16)), y(n, numbers.below(16)), want(n);
             x.fill(numbers);
             y.fill(numbers);
-            for (size_t i = 0; i < n; ++i) want[i] = y[i] + x[i];
+            for (size_t i = 0; i < n; ++i)
+                want[i] = y[i] + x[i];
             table.add(y.data(), x.data(), n);
             CHECK(y.intact());
             CHECK(test::first_difference(y.data(), want.data(), n) == n);
@@ -60,7 +64,8 @@ TEST_CASE("kernels rows: layernorm has the reference's bits, with w and b or wit
     Numbers numbers(12);
     test::for_each_table([&](const KernelTable& table) {
         for (size_t n : kLengths) {
-            if (n == 0) continue;
+            if (n == 0)
+                continue;
             Guarded<float> x(n, numbers.below(16)), w(n, numbers.below(16));
             Guarded<float> b(n, numbers.below(16));
             x.fill(numbers, 30);
@@ -86,9 +91,12 @@ TEST_CASE("kernels rows: softmax has the reference's bits, with masked and wild 
                 Guarded<float> x(n, numbers.below(16));
                 x.fill(numbers, kind == 1 ? 300.0f : 8.0f);
                 for (size_t i = 0; i < n; ++i) {
-                    if (kind == 2 && numbers.below(2) == 0) x[i] = -infinity;
-                    if (kind == 3) x[i] = -infinity;
-                    if (kind == 4 && numbers.below(64) == 0) x[i] = numbers.bits() % 2 ? NAN : infinity;
+                    if (kind == 2 && numbers.below(2) == 0)
+                        x[i] = -infinity;
+                    if (kind == 3)
+                        x[i] = -infinity;
+                    if (kind == 4 && numbers.below(64) == 0)
+                        x[i] = numbers.bits() % 2 ? NAN : infinity;
                 }
                 float scale = kind == 0 ? 0.125f : 1.0f;
                 compare(table, x, numbers, [&](const KernelTable& t, float* y, const float* from) {
@@ -96,7 +104,8 @@ TEST_CASE("kernels rows: softmax has the reference's bits, with masked and wild 
                 });
                 float shift = test::scalar().maximum(x.data(), n);
                 CHECK(test::same_bits(table.maximum(x.data(), n), shift));
-                if (shift == -infinity) shift = 0;
+                if (shift == -infinity)
+                    shift = 0;
                 CHECK(test::same_bits(table.sum_exp(x.data(), n, shift),
                                       test::scalar().sum_exp(x.data(), n, shift)));
             }
@@ -114,7 +123,8 @@ TEST_CASE("kernels rows: the sum of a row has sixteen lanes, added pairwise") {
             lanes[i % 16] += test::scalar().sum_exp(&x[i], 1, 4.0f);
         }
         for (size_t apart = 8; apart > 0; apart /= 2) {
-            for (size_t j = 0; j < apart; ++j) lanes[j] += lanes[j + apart];
+            for (size_t j = 0; j < apart; ++j)
+                lanes[j] += lanes[j + apart];
         }
         test::for_each_table([&](const KernelTable& table) {
             CHECK(test::same_bits(table.sum_exp(x.data(), n, 4.0f), lanes[0]));
@@ -128,10 +138,12 @@ TEST_CASE("kernels rows: elementwise functions have the reference's bits on ever
         std::string name;
         void (*KernelTable::*kernel)(float*, const float*, size_t);
     };
-    const Function functions[] = {
-        {"gelu_tanh", &KernelTable::gelu_tanh}, {"gelu_erf", &KernelTable::gelu_erf},
-        {"exp", &KernelTable::exp},             {"log", &KernelTable::log},
-        {"tanh", &KernelTable::tanh},           {"erf", &KernelTable::erf}};
+    const Function functions[] = {{"gelu_tanh", &KernelTable::gelu_tanh},
+                                  {"gelu_erf", &KernelTable::gelu_erf},
+                                  {"exp", &KernelTable::exp},
+                                  {"log", &KernelTable::log},
+                                  {"tanh", &KernelTable::tanh},
+                                  {"erf", &KernelTable::erf}};
     test::for_each_table([&](const KernelTable& table) {
         for (const Function& function : functions) {
             CAPTURE(function.name);

@@ -8,7 +8,8 @@ using namespace minigpt;
 
 TEST_CASE("kernels select: the tables end with scalar, which is always present") {
     size_t n = 0;
-    while (kernel_choice(n).name != nullptr) ++n;
+    while (kernel_choice(n).name != nullptr)
+        ++n;
     REQUIRE(n > 0);
     CHECK(strcmp(kernel_choice(n - 1).name, "scalar") == 0);
     CHECK(kernel_choice(n - 1).present);
@@ -18,19 +19,22 @@ TEST_CASE("kernels select: the tables end with scalar, which is always present")
 
 TEST_CASE("kernels select: the best is the first that is present, and every entry is filled") {
     size_t i = 0;
-    while (!kernel_choice(i).present) ++i;
+    while (!kernel_choice(i).present)
+        ++i;
     CHECK(&best_kernels() == kernel_choice(i).table);
     for (i = 0; kernel_choice(i).name != nullptr; ++i) {
         const KernelTable& t = *kernel_choice(i).table;
         CHECK(strcmp(t.name, kernel_choice(i).name) == 0);
-        for (size_t type = 0; type < kKernelTypes; ++type) CHECK(bool(t.panel_gemm[type] != nullptr));
+        for (size_t type = 0; type < kKernelTypes; ++type)
+            CHECK(bool(t.panel_gemm[type] != nullptr));
         CHECK(bool(t.interleave != nullptr));
         CHECK(bool(t.add != nullptr));
         CHECK(bool(t.layernorm != nullptr));
         CHECK(bool(t.softmax != nullptr));
         CHECK(bool(t.maximum != nullptr));
         CHECK(bool(t.sum_exp != nullptr));
-        for (auto f : {t.gelu_tanh, t.gelu_erf, t.exp, t.log, t.tanh, t.erf}) CHECK(bool(f != nullptr));
+        for (auto f : {t.gelu_tanh, t.gelu_erf, t.exp, t.log, t.tanh, t.erf})
+            CHECK(bool(f != nullptr));
     }
 }
 

@@ -16,7 +16,8 @@ namespace test {
 // The scalar reference.
 inline const minigpt::KernelTable& scalar() {
     size_t i = 0;
-    while (minigpt::kernel_choice(i + 1).name != nullptr) ++i;
+    while (minigpt::kernel_choice(i + 1).name != nullptr)
+        ++i;
     return *minigpt::kernel_choice(i).table;
 }
 
@@ -67,7 +68,8 @@ private:
 template <typename T = float>
 class Guarded {
 public:
-    explicit Guarded(size_t n, size_t offset = 0) : n_(n), bytes_(n * sizeof(T) + 2 * kGuard + 128) {
+    explicit Guarded(size_t n, size_t offset = 0)
+        : n_(n), bytes_(n * sizeof(T) + 2 * kGuard + 128) {
         size_t at = reinterpret_cast<uintptr_t>(bytes_.data()) % 64;
         begin_ = kGuard + (64 - at) % 64 + offset % 16 * sizeof(T);
         memset(bytes_.data(), 0xff, bytes_.size());  // NaN in every float type
@@ -79,13 +81,15 @@ public:
     T& operator[](size_t i) { return data()[i]; }
     size_t size() const { return n_; }
     void fill(Numbers& numbers, float scale = 1) {
-        for (size_t i = 0; i < n_; ++i) (*this)[i] = numbers.next(scale);
+        for (size_t i = 0; i < n_; ++i)
+            (*this)[i] = numbers.next(scale);
     }
     // Nothing was written outside.
     bool intact() const {
         for (size_t i = 0; i < bytes_.size(); ++i) {
             bool inside = i >= begin_ && i < begin_ + n_ * sizeof(T);
-            if (!inside && bytes_[i] != 0xff) return false;
+            if (!inside && bytes_[i] != 0xff)
+                return false;
         }
         return true;
     }
@@ -104,7 +108,8 @@ inline bool same_bits(float a, float b) {
 // The first index where the bits differ, or n.
 inline size_t first_difference(const float* a, const float* b, size_t n) {
     for (size_t i = 0; i < n; ++i) {
-        if (!same_bits(a[i], b[i])) return i;
+        if (!same_bits(a[i], b[i]))
+            return i;
     }
     return n;
 }
@@ -115,7 +120,8 @@ inline double ulps(float found, double truth) {
         return same_bits(found, static_cast<float>(truth)) ? 0 : INFINITY;
     }
     int exponent = truth == 0 ? -149 : std::ilogb(truth) - 23;
-    if (exponent < -149) exponent = -149;
+    if (exponent < -149)
+        exponent = -149;
     return std::fabs(static_cast<double>(found) - truth) / std::ldexp(1.0, exponent);
 }
 

@@ -13,7 +13,9 @@ struct Sequence {
     size_t n_head, head_dim, n_ctx;
     test::Memory k, v;
     Sequence(size_t n_head_, size_t head_dim_, size_t n_ctx_)
-        : n_head(n_head_), head_dim(head_dim_), n_ctx(n_ctx_),
+        : n_head(n_head_),
+          head_dim(head_dim_),
+          n_ctx(n_ctx_),
           k(k_cache_floats(n_head_, head_dim_, n_ctx_) * 4),
           v(v_cache_floats(n_head_, head_dim_, n_ctx_) * 4) {}
     KvCache cache() { return {k.floats(), v.floats(), n_head, head_dim, n_ctx}; }
@@ -107,7 +109,8 @@ TEST_CASE("attention: many sequences in one call are each alone") {
     const size_t n_head = 2, width = 32;
     const size_t lengths[] = {1, 30, 0, 7};
     std::vector<std::unique_ptr<Rows>> inputs;
-    for (size_t n : lengths) inputs.emplace_back(new Rows(n, width, numbers));
+    for (size_t n : lengths)
+        inputs.emplace_back(new Rows(n, width, numbers));
     test::for_each_compute([&](const Compute& compute) {
         std::vector<std::unique_ptr<Sequence>> sequences;
         std::vector<AttentionRun> runs;
@@ -145,8 +148,7 @@ TEST_CASE("attention: a rewound cache's old positions are never read") {
         kv_append(compute, &all, 1, nan.data(), nan.data(), width);
         AttentionRun run = {s.cache(), 0, 40, 0};
         kv_append(compute, &run, 1, rows.k(), rows.v(), rows.ld());
-        attention(compute, out.data(), width, rows.q(), rows.ld(), &run, 1, kScale,
-                  scratch.data());
+        attention(compute, out.data(), width, rows.q(), rows.ld(), &run, 1, kScale, scratch.data());
         CHECK(test::first_difference(out.data(), want.data(), out.size()) == out.size());
     });
 }

@@ -36,7 +36,8 @@ void check_linear(size_t n_rows, size_t n_in, size_t n_out, ElementType type, bo
     test::for_each_compute([&](const Compute& compute) {
         std::vector<float> y(n_rows * ldy, NAN);
         for (size_t i = 0; i < n_rows; ++i) {
-            for (size_t j = n_out; j < ldy; ++j) y[i * ldy + j] = 7;
+            for (size_t j = n_out; j < ldy; ++j)
+                y[i * ldy + j] = 7;
         }
         test::Memory scratch(linear_scratch_bytes(compute, n_rows, n_in));
         CHECK(scratch.size() % 64 == 0);
@@ -90,7 +91,8 @@ TEST_CASE("linear: gather_row gives a column of W") {
         for (size_t row : {0, 15, 16, 49}) {
             float y[9];
             gather_row(y, {panels->data(), type, 9, 50}, row);
-            for (size_t e = 0; e < 9; ++e) CHECK(y[e] == w[e * 50 + row]);
+            for (size_t e = 0; e < 9; ++e)
+                CHECK(y[e] == w[e * 50 + row]);
         }
     }
 }

@@ -17,7 +17,8 @@ void for_each_compute(F f) {
     for (size_t i = 0; minigpt::isa_name(i, nullptr) != nullptr; ++i) {
         bool present;
         const char* isa = minigpt::isa_name(i, &present);
-        if (!present || !minigpt::kernel_choice(i).table->exact) continue;
+        if (!present || !minigpt::kernel_choice(i).table->exact)
+            continue;
         minigpt::Compute compute;
         REQUIRE(compute.create(1, isa).ok());
         std::string name = isa;
@@ -74,7 +75,8 @@ inline std::unique_ptr<Memory> panels_of(std::vector<float>& w, size_t n_in, siz
 
 inline std::vector<float> random_floats(size_t n, Numbers& numbers, float scale = 1) {
     std::vector<float> x(n);
-    for (float& f : x) f = numbers.next(scale);
+    for (float& f : x)
+        f = numbers.next(scale);
     return x;
 }
 
