@@ -22,7 +22,12 @@ struct Candidate {
     bool (*present)();
 };
 
-#if defined(__x86_64__) || defined(__i386__)
+// A build of `make ISA=scalar` has no other kernels.
+#if defined(MINIGPT_ISA_scalar)
+
+const Candidate kCandidates[] = {{&kScalarKernels, always}};
+
+#elif defined(__x86_64__) || defined(__i386__)
 
 // The compiler's runtime asks the operating system too, by xgetbv, before it says avx2. It has no
 // name for f16c on every compiler: leaf 1, ecx, bit 29.

@@ -151,6 +151,10 @@ TEST_CASE("session: every table and every number of threads give the same bits")
         }
     }
     MESSAGE("tables compared: ", n_tables);
+#if defined(MINIGPT_ISA_scalar)
+    CHECK(std::string(Compute().isa()) == "scalar");
+    CHECK(n_tables == 1);
+#endif
 }
 
 TEST_CASE("session: a row alone and the same row among others are the same bits") {
