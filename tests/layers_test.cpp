@@ -27,10 +27,12 @@ size_t for_each_line(const std::string& folder, F f) {
     size_t n_files = 0;
     for (auto& entry : fs::recursive_directory_iterator(folder)) {
         std::string extension = entry.path().extension();
-        if (extension != ".cpp" && extension != ".h" && extension != ".inc") continue;
+        if (extension != ".cpp" && extension != ".h" && extension != ".inc")
+            continue;
         n_files++;
         std::ifstream in(entry.path());
-        for (std::string line; std::getline(in, line);) f(entry.path().string(), line);
+        for (std::string line; std::getline(in, line);)
+            f(entry.path().string(), line);
     }
     return n_files;
 }
@@ -42,7 +44,8 @@ TEST_CASE("layers: no include crosses the house's table") {
     for (auto& [folder, allowed] : kMayInclude) {
         size_t n = for_each_line(folder, [&](const std::string& file, const std::string& line) {
             std::smatch match;
-            if (!std::regex_match(line, match, include)) return;
+            if (!std::regex_match(line, match, include))
+                return;
             CAPTURE(file);
             CAPTURE(line);
             CHECK(kMayInclude.at(folder).count(match[1]) == 1);

@@ -71,12 +71,9 @@ Status read_size(Json& json, const SizeField& field, SourceConfig* config) {
 Status read_activation(Json& json, SourceConfig* config) {
     std::string name;
     MINIGPT_TRY(json.string(&name));
-    for (const auto& known : kActivations) {
-        if (name != known.name)
-            continue;
-        config->activation = known.activation;
+    config->activation = activation_of_name(name);
+    if (config->activation)
         return Status();
-    }
     return Status::error(Code::not_supported,
                          "\"%s\" is no activation of this library: it has "
                          "gelu_new, gelu_pytorch_tanh, gelu_fast and gelu",
@@ -176,6 +173,27 @@ Status parse_hf_config(const std::string& text, SourceConfig* config) {
         previous = size;
     }
     return Status();
+}
+
+Status read_hf_config(const std::string& folder, Checkpoint* checkpoint) {
+    std::string path = join(folder, "config.json");
+    if (path_kind(path) == PathKind::missing) {
+        return Status::error(Code::bad_file, "config.json is missing beside %s",
+                             name_of_path(checkpoint->files[0]).c_str());
+    }
+    std::string text;
+    MINIGPT_TRY(within("config.json", read_text(path, kMaxText, &text)));
+    MINIGPT_TRY(within("config.json", parse_hf_config(text, &checkpoint->config)));
+    checkpoint->files.push_back(path);
+    return Status();
+}
+
+std::optional<Activation> activation_of_name(const std::string& name) {
+    for (const auto& known : kActivations) {
+        if (name == known.name)
+            return known.activation;
+    }
+    return {};
 }
 
 }  // namespace minigpt::convert

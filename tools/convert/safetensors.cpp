@@ -1,9 +1,7 @@
 #include "safetensors.h"
 
-#include <algorithm>
-#include <set>
-
 #include "hf_config.h"
+#include "shards.h"
 
 namespace minigpt::convert {
 namespace {
@@ -68,42 +66,10 @@ Status add_companions(const std::string& folder, const OpenOptions& options,
                       Checkpoint* checkpoint) {
     checkpoint->format = "safetensors";
     checkpoint->dialect = &kHuggingFace;
-    std::string path = join(folder, "config.json");
-    if (path_kind(path) == PathKind::missing) {
-        return Status::error(Code::bad_file, "config.json is missing beside %s",
-                             name_of_path(checkpoint->files[0]).c_str());
-    }
-    std::string text;
-    MINIGPT_TRY(within("config.json", read_text(path, kMaxText, &text)));
-    MINIGPT_TRY(within("config.json", parse_hf_config(text, &checkpoint->config)));
-    checkpoint->files.push_back(path);
+    MINIGPT_TRY(read_hf_config(folder, checkpoint));
     if (options.vocab.empty())
         return find_vocabulary(folder, &checkpoint->vocabulary);
     return load_vocabulary(options.vocab, &checkpoint->vocabulary);
-}
-
-// Each tensor of the files is in the map, under that file, and the other way round.
-Status check_map(const WeightMap& map, const std::string& file, const Checkpoint& checkpoint,
-                 size_t first) {
-    std::set<std::string> found;
-    for (size_t i = first; i < checkpoint.tensors.size(); i++) {
-        const std::string& name = checkpoint.tensors[i].name;
-        auto entry = std::lower_bound(map.begin(), map.end(), std::make_pair(name, std::string()));
-        if (entry == map.end() || entry->first != name || entry->second != file) {
-            return Status::error(Code::bad_file,
-                                 "%s: %s is left over: the index does not place "
-                                 "it there",
-                                 shown(file).c_str(), shown(name).c_str());
-        }
-        found.insert(name);
-    }
-    for (const auto& entry : map) {
-        if (entry.second == file && found.count(entry.first) == 0) {
-            return Status::error(Code::bad_file, "%s: %s is missing: the index places it there",
-                                 shown(file).c_str(), shown(entry.first).c_str());
-        }
-    }
-    return Status();
 }
 
 }  // namespace
@@ -120,24 +86,9 @@ Status open_safetensors(const std::string& path, const OpenOptions& options,
 Status open_safetensors_index(const std::string& path, const OpenOptions& options,
                               std::unique_ptr<Checkpoint>* checkpoint) {
     auto opened = std::make_unique<Safetensors>();
-    std::string name = name_of_path(path), folder = folder_of(path);
-    WeightMap map;
-    MINIGPT_TRY(within(name, read_weight_map(path, &map)));
-    std::set<std::string> shards;
-    for (const auto& entry : map)
-        shards.insert(entry.second);
-    for (const std::string& shard : shards) {
-        std::string shard_path = join(folder, shard);
-        if (path_kind(shard_path) == PathKind::missing) {
-            return Status::error(Code::bad_file, "%s, a part that %s names, is missing",
-                                 shown(shard).c_str(), name.c_str());
-        }
-        size_t first = opened->tensors.size();
-        MINIGPT_TRY(opened->add_file(shard_path));
-        MINIGPT_TRY(check_map(map, shard, *opened, first));
-    }
-    opened->files.insert(opened->files.begin(), path);
-    MINIGPT_TRY(add_companions(folder, options, opened.get()));
+    auto add = [&](const std::string& part) { return opened->add_file(part); };
+    MINIGPT_TRY(add_shards(path, opened.get(), add));
+    MINIGPT_TRY(add_companions(folder_of(path), options, opened.get()));
     *checkpoint = std::move(opened);
     return Status();
 }

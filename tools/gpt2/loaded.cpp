@@ -12,7 +12,7 @@ extern "C" const unsigned char minigpt_bundled_model_end[];
 namespace minigpt::cli {
 namespace {
 
-constexpr size_t kLogitsBytes = size_t{8} << 20;
+constexpr size_t kLogitsBytes = size_t{4} << 20;
 
 void create_compute(const Options& options, Compute* compute) {
     const char* isa = options.isa ? options.isa->c_str() : nullptr;

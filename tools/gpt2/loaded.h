@@ -39,7 +39,7 @@ SessionOptions session_options(const Options& options, const Loaded& loaded);
 
 // Runs ids [n_ids] from an empty session and calls take(i, logits) for i = first ... n_ids - 1,
 // where logits [n_vocab] are those after ids[i]. n_ids <= n_ctx, first < n_ids. Holds at most
-// 8 MB of logits, or one row.
+// 4 MB of logits, or one row.
 using TakeLogits = std::function<void(size_t i, const float* logits)>;
 void run_ids(Session& session, const Options& options, const int32_t* ids, size_t n_ids,
              size_t first, const TakeLogits& take);
