@@ -110,9 +110,9 @@ install: all  ## into $(DESTDIR)$(PREFIX)
 	install -m 644 include/minigpt/*.h $(DESTDIR)$(PREFIX)/include/minigpt
 
 format:  ## rewrite the sources as .clang-format says
-	clang-format -i $(shell git ls-files '*.cpp' '*.h')
+	@clang-format -i $(shell git ls-files '*.cpp' '*.h')
 check-format:  ## fail if format would change anything
-	clang-format --dry-run -Werror $(shell git ls-files '*.cpp' '*.h')
+	@clang-format --dry-run -Werror $(shell git ls-files '*.cpp' '*.h')
 
 clean:  ## remove build/
 	rm -rf build

@@ -31,7 +31,6 @@ constexpr LayerTensor kLayer[] = {
     {"mlp.c_fc.weight", 0},    {"mlp.c_fc.bias", kBiasFc},
     {"mlp.c_proj.weight", 0},  {"mlp.c_proj.bias", kBiasMlpProj},
 };
-constexpr size_t kLayerTensors = sizeof kLayer / sizeof kLayer[0];
 
 bool has(const Config& config, const LayerTensor& tensor) {
     return tensor.bias == 0 || (config.biases & tensor.bias) != 0;

@@ -60,10 +60,25 @@ Status plan_session(const Model& model, const SessionOptions& options, Plan* pla
         return Status::error(Code::bad_argument, "n_seq is 0");
     if (plan->max_rows == 0)
         return Status::error(Code::bad_argument, "max_rows is 0");
-    // No call has more rows than the sequences have positions.
+    // No call has more rows than the sequences have positions, and past some thousands more rows
+    // at a time gain nothing.
     uint64_t most = times(plan->n_seq, plan->n_ctx);
+    if (most > kMostRows)
+        most = kMostRows;
     if (plan->max_rows > most)
         plan->max_rows = static_cast<size_t>(most);
+    // What the ops compute their sizes from must fit size_t, on 32-bit machines too.
+    uint64_t widest = uint64_t{c.n_ff} + 3 * uint64_t{c.n_embd};
+    uint64_t head = round_up(c.head_dim(), kPanel);
+    uint64_t bytes = times(sizeof(float), times(plan->max_rows + kPanel, widest));
+    uint64_t kv_bytes = times(sizeof(float) * c.n_head, times(head, plan->n_ctx + kPanel));
+    constexpr uint64_t kMost = static_cast<size_t>(-1) / 4;
+    if (bytes > kMost || kv_bytes > kMost) {
+        return Status::error(
+            Code::out_of_memory,
+            "a session of %zu rows and %zu positions is more than can be addressed", plan->max_rows,
+            plan->n_ctx);
+    }
     if (options.kv != KvType::f32) {
         return Status::error(Code::not_supported, "the cache's type is not supported yet");
     }
