@@ -195,6 +195,27 @@ TEST_CASE("generator: without the cache the tokens are the same") {
     }
 }
 
+TEST_CASE("generator: without the cache nothing in it is used") {
+    Fixture f(16);
+    GenerateOptions o = seeded(8);
+    Ids expected = run(f.session, f.tokenizer, o, some_ids(5)).ids, made;
+    o.use_cache = false;
+    Generator g;
+    REQUIRE(g.create(f.session, f.tokenizer, o).ok());
+    REQUIRE(g.prompt(some_ids(5).data(), 5).ok());
+    while (made.size() < 8) {
+        Piece piece;
+        REQUIRE(g.next(&piece).ok());
+        made.push_back(piece.id);
+        // As many other tokens in their place.
+        size_t n = f.session.n_past();
+        REQUIRE(f.session.rewind(0).ok());
+        std::vector<Row> rows(n, Row{9, 0, false});
+        REQUIRE(f.session.forward(rows.data(), n, nullptr).ok());
+    }
+    CHECK(made == expected);
+}
+
 TEST_CASE("generator: ends before the end of text, unless it is to be ignored") {
     Fixture f(64);
     Ids all = run(f.session, f.tokenizer, seeded(40), some_ids(3)).ids;

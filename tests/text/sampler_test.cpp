@@ -85,6 +85,8 @@ TEST_CASE("random: the published numbers of PCG32") {
 }
 
 TEST_CASE("random: a unit draw is never 1, and seed 0 is no dead one") {
+    uint64_t bits = uint64_t{0xa15c02b7 >> 5} << 26 | 0x7b47f409 >> 6;
+    CHECK(Random(42).next_unit() == std::ldexp(static_cast<double>(bits), -53));
     Random random(0);
     double sum = 0, most = 0;
     for (int i = 0; i < 100000; i++) {
@@ -162,6 +164,11 @@ TEST_CASE("sampler: top-p keeps the smallest set that reaches p, and at least on
         o.top_p = c.p;
         CHECK(drawn(o, logits) == c.kept);
     }
+    // Reached exactly is reached.
+    o.top_p = 0.5f;
+    CHECK(drawn(o, {0, 0, 0, 0}) == std::set<int32_t>{0, 1});
+    o.top_p = 0.25f;
+    CHECK(drawn(o, {0, 0, 0, 0}) == std::set<int32_t>{0});
     // Of the two best alone the best has 2/3.
     o.top_k = 2;
     o.top_p = 0.6f;

@@ -206,6 +206,7 @@ TEST_CASE("tokenizer: a character vocabulary has one token a character, and name
         v.add(c);
     int32_t end = v.add_special("<end>");
     int32_t z = v.add_special("z");
+    v.add_special("\xc3\xa8");
     Tokenizer t;
     Status status = v.build(&t);
     REQUIRE_MESSAGE(status.ok(), status.message());
@@ -220,6 +221,7 @@ TEST_CASE("tokenizer: a character vocabulary has one token a character, and name
         {"a\xc3", "text: byte 0xC3 at byte 1 is not UTF-8"},
         {"a<end>", "text: U+003C at byte 1 is not in the model's vocabulary"},
         {"az", "text: U+007A at byte 1 is not in the model's vocabulary"},
+        {"\xc3\xa8", "text: U+00E8 at byte 0 is not in the model's vocabulary"},
     };
     for (const auto& c : cases) {
         int32_t ids[16];

@@ -5,7 +5,8 @@
 namespace minigpt::convert {
 namespace {
 
-const char* const kHuggingFacePrefixes[] = {"transformer."};
+// What wrappers put before names: torch.compile, DataParallel, trainers.
+const char* const kPrefixes[] = {"_orig_mod.", "module.", "_orig_mod.", "model.", "transformer."};
 
 // transformers' GPT2LMHeadModel. Its matrices are Conv1D, [n_in, n_out].
 const NameRule kHuggingFaceRules[] = {
@@ -30,34 +31,86 @@ const NameRule kHuggingFaceRules[] = {
     {"h.{i}.attn.masked_bias", nullptr, false, Role::scalar},
 };
 
+// A Linear's weight and bias, and a LayerNorm's. Each stands for both of its names.
+#define MINIGPT_LINEAR(source, target, part)                             \
+    {source ".weight", target ".weight", true, Role::parameter, part}, { \
+        source ".bias", target ".bias", false, Role::parameter, part     \
+    }
+#define MINIGPT_NORM(source, target)                                                \
+    {source ".(weight|gamma|scale|g)", target ".weight", false, Role::parameter}, { \
+        source ".(bias|beta|shift|b)", target ".bias", false, Role::parameter       \
+    }
+#define MINIGPT_BLOCK "(h|blocks|block|layers|layer|trf_blocks).{i}."
+#define MINIGPT_ATTN MINIGPT_BLOCK "(attn|att|attention|self_attn|self_attention|sa)."
+#define MINIGPT_MLP MINIGPT_BLOCK "(mlp|ff|ffn|ffwd|feed_forward)."
+
+// Fused projections under other names than c_attn are left out: some of them keep q, k and v one
+// after the other and some keep them head by head, and their shapes do not tell.
+const NameRule kLinearRules[] = {
+    {"(wte|tok_emb|token_emb|token_embedding|token_embedding_table|tok_embeddings).weight",
+     "wte.weight", false, Role::parameter},
+    {"(wpe|pos_emb|position_emb|position_embedding|position_embedding_table|pos_embeddings)"
+     "(.weight|)",
+     "wpe.weight", false, Role::parameter},
+    MINIGPT_NORM(MINIGPT_BLOCK "(ln_1|ln1|norm1|norm_1)", "h.{i}.ln_1"),
+    MINIGPT_LINEAR(MINIGPT_ATTN "c_attn", "h.{i}.attn.c_attn", 0),
+    MINIGPT_LINEAR(MINIGPT_ATTN "(q|query|q_proj|wq|W_q|W_query|to_q)", "h.{i}.attn.c_attn", 1),
+    MINIGPT_LINEAR(MINIGPT_ATTN "(k|key|k_proj|wk|W_k|W_key|to_k)", "h.{i}.attn.c_attn", 2),
+    MINIGPT_LINEAR(MINIGPT_ATTN "(v|value|v_proj|wv|W_v|W_value|to_v)", "h.{i}.attn.c_attn", 3),
+    MINIGPT_LINEAR(MINIGPT_ATTN "(c_proj|proj|out_proj|o_proj|wo|W_o)", "h.{i}.attn.c_proj", 0),
+    MINIGPT_NORM(MINIGPT_BLOCK "(ln_2|ln2|norm2|norm_2)", "h.{i}.ln_2"),
+    MINIGPT_LINEAR(MINIGPT_MLP "(c_fc|fc|fc1|fc_1|0|net.0|layers.0)", "h.{i}.mlp.c_fc", 0),
+    MINIGPT_LINEAR(MINIGPT_MLP "(c_proj|proj|fc2|fc_2|2|net.2|layers.2)", "h.{i}.mlp.c_proj", 0),
+    MINIGPT_NORM("(ln_f|ln_final|final_norm|norm_f|norm)", "ln_f"),
+    {"(lm_head|head|out_head).weight", "lm_head.weight", false, Role::parameter},
+    {MINIGPT_ATTN "(bias|mask|tril|causal_mask)", nullptr, false, Role::causal_mask},
+    {MINIGPT_ATTN "masked_bias", nullptr, false, Role::scalar},
+};
+
 constexpr char kLayer[] = "{i}";
 
 // Whether `name` is `pattern`; {i} stands for a number without leading zeros.
 bool fits(const char* pattern, const char* name, std::optional<uint64_t>* layer) {
-    const char* hole = strstr(pattern, kLayer);
-    if (hole == nullptr)
-        return strcmp(pattern, name) == 0;
-    size_t n = static_cast<size_t>(hole - pattern);
-    if (strncmp(pattern, name, n) != 0)
-        return false;
-    const char* p = name + n;
-    size_t n_digits = strspn(p, "0123456789");
-    if (n_digits == 0 || n_digits > 9 || (p[0] == '0' && n_digits > 1))
-        return false;
-    if (strcmp(hole + strlen(kLayer), p + n_digits) != 0)
-        return false;
-    *layer = std::stoul(std::string(p, n_digits));
-    return true;
+    while (*pattern != '\0') {
+        if (strncmp(pattern, kLayer, strlen(kLayer)) == 0) {
+            size_t n_digits = strspn(name, "0123456789");
+            if (n_digits == 0 || n_digits > 9 || (name[0] == '0' && n_digits > 1))
+                return false;
+            *layer = std::stoul(std::string(name, n_digits));
+            pattern += strlen(kLayer);
+            name += n_digits;
+        } else if (*pattern == '(') {
+            const char* rest = strchr(pattern, ')') + 1;
+            while (*pattern != ')') {
+                size_t n = strcspn(++pattern, "|)");
+                if (strncmp(pattern, name, n) == 0 && fits(rest, name + n, layer))
+                    return true;
+                pattern += n;
+            }
+            return false;
+        } else if (*pattern++ != *name++) {
+            return false;
+        }
+    }
+    return *name == '\0';
 }
 
 }  // namespace
 
 const Dialect kHuggingFace = {
     "Hugging Face",
-    kHuggingFacePrefixes,
-    sizeof kHuggingFacePrefixes / sizeof kHuggingFacePrefixes[0],
+    kPrefixes,
+    sizeof kPrefixes / sizeof kPrefixes[0],
     kHuggingFaceRules,
     sizeof kHuggingFaceRules / sizeof kHuggingFaceRules[0],
+};
+
+const Dialect kLinear = {
+    "Linear",
+    kPrefixes,
+    sizeof kPrefixes / sizeof kPrefixes[0],
+    kLinearRules,
+    sizeof kLinearRules / sizeof kLinearRules[0],
 };
 
 std::optional<Match> match(const Dialect& dialect, const std::string& name) {

@@ -14,13 +14,16 @@ enum class Role {
     scalar,       // one number: carries nothing
 };
 
-// `source` and `target` may hold {i}, the layer. `transposed`: the source's two dimensions are
-// the other way round than tensor_spec's (a Linear's [n_out, n_in]).
+// `source` and `target` may hold {i}, the layer; `source` may hold (a|b|c), one of these. `part`:
+// 1, 2, 3 for the query, key and value parts of a c_attn that is kept in three pieces.
+// `transposed`: the source's two dimensions are the other way round than tensor_spec's (a Linear's
+// [n_out, n_in]).
 struct NameRule {
     const char* source;
     const char* target;  // a name of tensor_spec; nullptr where the role is no parameter
     bool transposed;
     Role role;
+    unsigned part = 0;
 };
 
 struct Dialect {
@@ -32,6 +35,9 @@ struct Dialect {
 };
 
 extern const Dialect kHuggingFace;
+// Models written with torch.nn.Linear, [n_out, n_in], under any of the names that such models use:
+// nanoGPT, minGPT and others.
+extern const Dialect kLinear;
 
 struct Match {
     const NameRule* rule;

@@ -60,8 +60,11 @@ private:
 };
 
 Status set_size(const std::optional<uint64_t>& value, const char* name, uint32_t* size) {
-    if (!value)
-        return Status::error(Code::bad_file, "the checkpoint does not say %s", name);
+    if (!value) {
+        bool can_be_given = strcmp(name, "n_head") == 0;
+        return Status::error(Code::bad_file, "%s is not in the checkpoint%s", name,
+                             can_be_given ? ": give --n-head N" : "");
+    }
     if (*value > UINT32_MAX) {
         return Status::error(Code::bad_shape, "%s is %llu; expected at most 4294967295", name,
                              Ull{*value});
@@ -81,7 +84,9 @@ Status Planner::take_sizes() {
     uint64_t n_ff = from.n_ff.value_or(uint64_t{4} * to->n_embd);
     MINIGPT_TRY(set_size(n_ff, "n_ff", &to->n_ff));
     if (!from.activation) {
-        return Status::error(Code::bad_file, "the checkpoint does not say its activation");
+        return Status::error(Code::bad_file,
+                             "the activation is not in the checkpoint: give --activation "
+                             "gelu_tanh or gelu_erf, as its training program has it");
     }
     to->activation = *from.activation;
     to->layer_norm_epsilon = static_cast<float>(from.layer_norm_epsilon.value_or(1e-5));

@@ -42,7 +42,8 @@ void put(SavedTensor* t, size_t index, float value) {
 }  // namespace
 
 TEST_CASE("convert tensors: every type and head arrives bit for bit, in its own type") {
-    for (const auto& [dtype, type] : kTypes) {
+    for (const auto& [name, type] : kTypes) {
+        const std::string& dtype = name;  // what a lambda can capture
         for (bool tied : {true, false}) {
             CAPTURE(dtype);
             HfModel model = small_model(dtype, tied);
