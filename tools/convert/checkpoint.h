@@ -72,12 +72,15 @@ public:
 
 struct OpenOptions {
     std::string vocab;  // where the vocabulary is; empty: beside the checkpoint
+    // What a checkpoint may leave unsaid.
+    std::optional<uint64_t> n_head;
+    std::optional<Activation> activation;
 };
 
 // Opens a file, or the one checkpoint in a folder, of whatever format its content shows.
 //
-// Errors: io, bad_file (with the file inside the folder), not_supported (a known format without
-// a reader).
+// Errors: io, bad_file (with the file inside the folder; an option that contradicts it),
+// not_supported (a known format without a reader).
 Status open_checkpoint(const std::string& path, const OpenOptions& options,
                        std::unique_ptr<Checkpoint>* checkpoint);
 

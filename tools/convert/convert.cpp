@@ -121,7 +121,8 @@ Status Conversion::open() {
                              "bf16 are",
                              name_of(*options_.type));
     }
-    MINIGPT_TRY(open_checkpoint(options_.source, {options_.vocab}, &checkpoint_));
+    OpenOptions options = {options_.vocab, options_.n_head, options_.activation};
+    MINIGPT_TRY(open_checkpoint(options_.source, options, &checkpoint_));
     MINIGPT_TRY(make_plan(*checkpoint_, &report_->plan));
     MINIGPT_TRY(check_tied_copy());
     const Plan& plan = report_->plan;

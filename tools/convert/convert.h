@@ -12,7 +12,9 @@ namespace minigpt::convert {
 struct Options {
     std::string source;
     std::string output;
-    std::string vocab;                // empty: beside the source
+    std::string vocab;               // empty: beside the source
+    std::optional<uint64_t> n_head;  // where the source does not say it
+    std::optional<Activation> activation;
     std::optional<ElementType> type;  // unset: the source's own
     bool force = false;               // accept NaN and infinities
 };
@@ -45,6 +47,9 @@ Failure convert(const Options& options,
 
 // The report as lines for a reader.
 std::string text_of(const Report& report, const Options& options);
+
+// "gelu_tanh", "gelu_erf" or transformers' names of them; nothing for other texts.
+std::optional<Activation> given_activation(const std::string& name);
 
 // "f32", "f16", "bf16", "q8", "q4"; nothing for other texts.
 std::optional<ElementType> type_of_name(const std::string& name);

@@ -5,6 +5,8 @@
 
 #include "file.h"
 #include "safetensors.h"
+#include "torch.h"
+#include "zip.h"
 
 namespace minigpt::convert {
 namespace {
@@ -23,14 +25,39 @@ bool is_index(const Glimpse& glimpse) {
     return ends_with(glimpse.name, ".index.json") && begins_with(glimpse, "{");
 }
 
+bool is_torch_index(const Glimpse& glimpse) {
+    return is_index(glimpse) && ends_with(glimpse.name, ".bin.index.json");
+}
+
 bool is_zip(const Glimpse& glimpse) {
     return begins_with(glimpse, "PK\x03\x04");
 }
 
+bool has_entry(const Glimpse& glimpse, const char* ending) {
+    return std::any_of(glimpse.entries.begin(), glimpse.entries.end(),
+                       [&](const std::string& name) { return ends_with(name, ending); });
+}
+
+bool is_torch_zip(const Glimpse& glimpse) {
+    return is_zip(glimpse) && has_entry(glimpse, "data.pkl");
+}
+
+bool is_npz(const Glimpse& glimpse) {
+    return is_zip(glimpse) && has_entry(glimpse, ".npy");
+}
+
+bool is_damaged_zip(const Glimpse& glimpse) {
+    return is_zip(glimpse) && glimpse.entries.empty();
+}
+
 bool is_pickle(const Glimpse& glimpse) {
     // PROTO 2, LONG1 of 10 bytes: the magic number of torch.save before 1.6.
-    return begins_with(glimpse,
-                       std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8", 12));
+    if (begins_with(glimpse, std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8", 12)))
+        return true;
+    // Any pickle under a checkpoint's name: what is wrong with it can be said.
+    return begins_with(glimpse, "\x80") &&
+           (ends_with(glimpse.name, ".pt") || ends_with(glimpse.name, ".pth") ||
+            ends_with(glimpse.name, ".bin"));
 }
 
 bool is_gguf(const Glimpse& glimpse) {
@@ -50,9 +77,12 @@ bool is_tensorflow(const Glimpse& glimpse) {
 // Only an index names its parts' type, so it is told by its ending and by its parts.
 constexpr Format kFormats[] = {
     {"safetensors", is_safetensors, ".safetensors", open_safetensors},
+    {"PyTorch index", is_torch_index, nullptr, open_torch_index},
     {"safetensors index", is_index, ".safetensors.index.json", open_safetensors_index},
-    {"PyTorch or NumPy zip", is_zip, nullptr, nullptr},
-    {"PyTorch pickle", is_pickle, nullptr, nullptr},
+    {"PyTorch", is_torch_zip, nullptr, open_torch},
+    {"NumPy", is_npz, nullptr, nullptr},
+    {"PyTorch", is_damaged_zip, nullptr, open_torch},  // which says what is wrong
+    {"PyTorch", is_pickle, nullptr, open_torch},
     {"GGUF", is_gguf, nullptr, nullptr},
     {"ggml", is_ggml, nullptr, nullptr},
     {"llm.c", is_llmc, nullptr, nullptr},
@@ -81,16 +111,39 @@ Status look(const std::string& path, Glimpse* glimpse) {
     glimpse->head.resize(static_cast<size_t>(std::min<uint64_t>(file.size(), 16)));
     glimpse->tail.resize(static_cast<size_t>(std::min<uint64_t>(file.size(), 8)));
     MINIGPT_TRY(file.read(0, &glimpse->head[0], glimpse->head.size()));
+    std::vector<ZipEntry> entries;
+    if (is_zip(*glimpse) && read_zip_directory(file, &entries).ok()) {
+        for (ZipEntry& entry : entries)
+            glimpse->entries.push_back(std::move(entry.name));
+    }
     return file.read(file.size() - glimpse->tail.size(), &glimpse->tail[0], glimpse->tail.size());
 }
 
+// What the user says of the model, where the checkpoint does not say otherwise.
+Status apply(const OpenOptions& options, Checkpoint* checkpoint) {
+    SourceConfig& config = checkpoint->config;
+    if (options.n_head && config.n_head && *options.n_head != *config.n_head) {
+        return Status::error(Code::bad_argument, "--n-head %s, but the checkpoint has %s heads",
+                             std::to_string(*options.n_head).c_str(),
+                             std::to_string(*config.n_head).c_str());
+    }
+    if (options.activation && config.activation && *options.activation != *config.activation) {
+        return Status::error(Code::bad_argument, "--activation %s, but the checkpoint has %s",
+                             name_of(*options.activation), name_of(*config.activation));
+    }
+    if (options.n_head)
+        config.n_head = options.n_head;
+    if (options.activation)
+        config.activation = options.activation;
+    return Status();
+}
+
 Status no_checkpoint(const std::vector<std::string>& names) {
-    return Status::error(
-        Code::bad_file,
-        "no checkpoint among its %zu files; looked for "
-        "*.safetensors, *.safetensors.index.json and the content of PyTorch, GGUF, "
-        "ggml, llm.c and TensorFlow files",
-        names.size());
+    return Status::error(Code::bad_file,
+                         "no checkpoint among its %zu files; looked for "
+                         "*.safetensors, *.index.json and the content of PyTorch, GGUF, "
+                         "ggml, llm.c and TensorFlow files",
+                         names.size());
 }
 
 }  // namespace
@@ -131,7 +184,7 @@ Status search_folder(const std::string& folder, Found* found) {
         if (!status.ok() || one.format == nullptr)
             continue;  // not ours, readable or not
         all.push_back(one);
-        if (one.format->open != open_safetensors_index)
+        if (one.format->open != open_safetensors_index && one.format->open != open_torch_index)
             continue;
         WeightMap map;
         MINIGPT_TRY(within(name, read_weight_map(path, &map)));
@@ -181,7 +234,8 @@ Status open_checkpoint(const std::string& path, const OpenOptions& options,
                              "not read; it reads safetensors",
                              name.c_str(), found.format->name);
     }
-    return found.format->open(found.path, options, checkpoint);
+    MINIGPT_TRY(found.format->open(found.path, options, checkpoint));
+    return apply(options, checkpoint->get());
 }
 
 }  // namespace minigpt::convert

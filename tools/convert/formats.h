@@ -9,9 +9,10 @@ namespace minigpt::convert {
 
 // The first and last bytes of a file, enough to tell every kind.
 struct Glimpse {
-    std::string name;  // the file's, without its folder
-    std::string head;  // the first bytes, up to 16
-    std::string tail;  // the last bytes, up to 8
+    std::string name;                  // the file's, without its folder
+    std::string head;                  // the first bytes, up to 16
+    std::string tail;                  // the last bytes, up to 8
+    std::vector<std::string> entries;  // a zip archive's; none where its directory is damaged
     uint64_t n_bytes = 0;
 };
 

@@ -1,5 +1,6 @@
 // convert: a checkpoint in, a weight file out. The command line.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -13,17 +14,21 @@ using minigpt::convert::Options;
 using minigpt::convert::Report;
 
 constexpr char kUsage[] =
-    "usage: convert SRC -o OUT.mgpt [--type f32|f16|bf16|q8|q4] [--vocab PATH] [--force]\n";
+    "usage: convert SRC -o OUT.mgpt [--type f32|f16|bf16|q8|q4] [--vocab PATH] [--n-head N]\n"
+    "               [--activation gelu_tanh|gelu_erf] [--force]\n";
 
 constexpr char kHelp[] =
     "\n"
     "Reads a GPT-2 checkpoint and writes it as one weight file for gpt2.\n"
     "\n"
     "  SRC           a folder as Hugging Face saves it, or its model.safetensors or\n"
-    "                model.safetensors.index.json; config.json and the vocabulary lie beside\n"
+    "                model.safetensors.index.json; config.json and the vocabulary lie beside;\n"
+    "                PyTorch's pytorch_model.bin, .pt or .pth, as nanoGPT and others save it\n"
     "  -o OUT.mgpt   the file to write; one that is there is replaced when the new is complete\n"
     "  --type TYPE   how matrices are stored; default: as in SRC, or f32 if they differ there\n"
     "  --vocab PATH  vocab.json, merges.txt, tokenizer.json or their folder; default: beside SRC\n"
+    "  --n-head N    attention heads, where SRC does not say them\n"
+    "  --activation  gelu_tanh or gelu_erf, where SRC does not say it\n"
     "  --force       accept NaN and infinite weights\n"
     "\n"
     "Exit status: 0 done, 1 SRC was refused, 2 the command line was wrong.\n";
@@ -52,7 +57,8 @@ int parse(int argc, char** argv, Options* options) {
             continue;
         }
         bool is_output = strcmp(arg, "-o") == 0, is_type = strcmp(arg, "--type") == 0;
-        if (!is_output && !is_type && strcmp(arg, "--vocab") != 0) {
+        bool is_heads = strcmp(arg, "--n-head") == 0, is_gelu = strcmp(arg, "--activation") == 0;
+        if (!is_output && !is_type && !is_heads && !is_gelu && strcmp(arg, "--vocab") != 0) {
             return wrong_usage("unknown option ", arg);
         }
         if (++i == argc || argv[i][0] == '\0')
@@ -61,6 +67,15 @@ int parse(int argc, char** argv, Options* options) {
             options->type = minigpt::convert::type_of_name(argv[i]);
             if (!options->type)
                 return wrong_usage("unknown --type ", argv[i]);
+        } else if (is_heads) {
+            size_t n_digits = strspn(argv[i], "0123456789");
+            if (n_digits > 9 || argv[i][n_digits] != '\0' || argv[i][0] == '0')
+                return wrong_usage("no number of heads: ", argv[i]);
+            options->n_head = strtoul(argv[i], nullptr, 10);
+        } else if (is_gelu) {
+            options->activation = minigpt::convert::given_activation(argv[i]);
+            if (!options->activation)
+                return wrong_usage("unknown --activation ", argv[i]);
         } else {
             (is_output ? options->output : options->vocab) = argv[i];
         }

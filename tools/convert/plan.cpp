@@ -111,7 +111,9 @@ Status Planner::take_buffer(const SourceTensor& t, Role role) {
     if (role == Role::scalar)
         expected.assign(t.shape.size(), 1);
     plan_->n_ignored++;
-    if (t.shape == expected)
+    // Some keep the mask without its two dimensions of 1.
+    if (t.shape == expected ||
+        (role == Role::causal_mask && t.shape == std::vector<uint64_t>{n_ctx, n_ctx}))
         return Status();
     return Status::error(Code::bad_shape, "%s: shape is %s; expected the causal mask's, %s",
                          shown(t.name).c_str(), shape_text(t.shape).c_str(),

@@ -3,6 +3,7 @@
 
 #include "convert.h"
 #include "file.h"
+#include "hf_config.h"
 
 namespace minigpt::convert {
 namespace {
@@ -84,6 +85,14 @@ std::string text_of(const Report& report, const Options& options) {
                 " weights are denormal; armv7 runs such a file by its scalar kernels\n";
     }
     return text;
+}
+
+std::optional<Activation> given_activation(const std::string& name) {
+    for (Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+        if (name == name_of(activation))
+            return activation;
+    }
+    return activation_of_name(name);
 }
 
 std::optional<ElementType> type_of_name(const std::string& name) {

@@ -1,5 +1,6 @@
 #include "torch_tensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -89,16 +90,21 @@ bool holds_tensors(const Pickle& pickle, PickleValue dict) {
     return false;
 }
 
-// The names of a dictionary's other dictionaries and lists: an optimizer's state, ...
+// What is read beside the tensors: settings and a vocabulary.
+constexpr const char* kReadKeys[] = {"model_args", "config", "hparams", "args", "stoi", "itos"};
+
+// The names of a dictionary's other dictionaries: an optimizer's state, ...
 std::string others(const Pickle& pickle, PickleValue dict, const char* taken) {
     std::string text;
     const std::vector<PickleValue>& members = pickle.items(dict);
     for (size_t i = 0; i + 1 < members.size() && text.size() < 200; i += 2) {
         bool is_large =
             pickle.is(members[i + 1], PickleKind::dict) && pickle.is(members[i], PickleKind::text);
-        if (!is_large || pickle.text(members[i]) == taken)
+        std::string key = is_large ? pickle.text(members[i]) : taken;
+        if (key == taken ||
+            std::find(std::begin(kReadKeys), std::end(kReadKeys), key) != std::end(kReadKeys))
             continue;
-        text += (text.empty() ? "" : ", ") + shown(pickle.text(members[i]));
+        text += (text.empty() ? "" : ", ") + shown(key);
     }
     return text;
 }

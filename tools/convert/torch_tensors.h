@@ -41,8 +41,4 @@ Status read_torch_config(const Pickle& pickle, PickleValue root, SourceConfig* c
 Status read_pickled_vocabulary(const Pickle& pickle, PickleValue root, const std::string& source,
                                Vocabulary* vocabulary);
 
-// A meta.pkl, as nanoGPT's character data sets have it.
-Status parse_meta_pickle(const std::string& bytes, const std::string& source,
-                         Vocabulary* vocabulary);
-
 }  // namespace minigpt::convert

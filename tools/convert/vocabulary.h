@@ -68,12 +68,15 @@ Status parse_vocab_json(const std::string& text, bool added, RawVocabulary* raw)
 Status parse_merges(const std::string& text, RawVocabulary* raw);
 // only_added: leaves the vocabulary and the merges aside.
 Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabulary* raw);
+// A meta.pkl, as nanoGPT's character data sets have it; torch_settings.cpp.
+Status parse_meta_pickle(const std::string& bytes, const std::string& source,
+                         Vocabulary* vocabulary);
 // Whether a JSON text is a tokenizer.json, and not a vocab.json: its first value is no number.
 bool is_tokenizer_json(const std::string& text);
 
 // The vocabulary that lies in a folder: vocab.json or encoder.json with merges.txt or vocab.bpe and
-// added_tokens.json, else tokenizer.json, else merges alone. Kind none where there is nothing.
-// Errors name the file.
+// added_tokens.json, else tokenizer.json, else merges alone, else meta.pkl. Kind none where there
+// is nothing. Errors name the file.
 Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary);
 
 // The vocabulary that a user names: a folder, or one of those files. Nothing there is an error.

@@ -67,6 +67,8 @@ Status load_merges(const std::string& name, const std::string& text, Vocabulary*
 Status load_file(const std::string& folder, const std::string& name, Vocabulary* vocabulary) {
     std::string text;
     MINIGPT_TRY(read_in(folder, name, &text));
+    if (!text.empty() && text[0] == '\x80')
+        return parse_meta_pickle(text, name, vocabulary);
     size_t first = text.find_first_not_of(" \t\r\n");
     bool is_json = ends_with(name, ".json") || (first != std::string::npos && text[first] == '{');
     if (!is_json)
@@ -90,6 +92,8 @@ Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary) {
         return load_file(folder, whole, vocabulary);
     if (!merges.empty())
         return load_file(folder, merges, vocabulary);
+    if (std::string meta = first_of(folder, {"meta.pkl"}); !meta.empty())
+        return load_file(folder, meta, vocabulary);
     *vocabulary = Vocabulary();
     return Status();
 }
@@ -111,7 +115,7 @@ Status load_vocabulary(const std::string& path, Vocabulary* vocabulary) {
         return Status();
     return Status::error(Code::bad_file,
                          "%s: no vocabulary there; looked for vocab.json, "
-                         "encoder.json, merges.txt, vocab.bpe and tokenizer.json",
+                         "encoder.json, merges.txt, vocab.bpe, tokenizer.json and meta.pkl",
                          name.c_str());
 }
 
