@@ -44,8 +44,8 @@ constexpr size_t kKernelTypes = 3;
 
 struct KernelTable {
     const char* name;
-    bool
-        exact;  // keeps the promise of equal bits; false: multiplies and adds, its bits are its own
+    bool exact;  // keeps the promise of equal bits; false: multiplies and adds, bits of its own
+    size_t tile_panels;  // panels that panel_gemm best takes side by side for many rows
 
     void (*panel_gemm[kKernelTypes])(const PanelGemm& g);
 

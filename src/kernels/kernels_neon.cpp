@@ -196,6 +196,7 @@ void interleave(float* y, const float* x, size_t ldx, size_t m, size_t k) {
 const KernelTable kNeonKernels = {
     "neon",
     true,
+    1,
     {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>},
     interleave,
     add_row,

@@ -93,6 +93,7 @@ void erf_scalar(float* y, const float* x, size_t n) {
 const KernelTable kScalarKernels = {
     "scalar",
     true,
+    1,
     {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>},
     interleave,
     add_row,

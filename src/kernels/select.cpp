@@ -38,7 +38,12 @@ bool has_avx2() {
     return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-const Candidate kCandidates[] = {{&kAvx2Kernels, has_avx2}, {&kScalarKernels, always}};
+bool has_avx512() {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+}
+
+const Candidate kCandidates[] = {
+    {&kAvx512Kernels, has_avx512}, {&kAvx2Kernels, has_avx2}, {&kScalarKernels, always}};
 
 #elif defined(__aarch64__)
 

@@ -9,6 +9,7 @@ namespace minigpt {
 
 extern const KernelTable kScalarKernels;
 extern const KernelTable kAvx2Kernels;
+extern const KernelTable kAvx512Kernels;
 extern const KernelTable kNeonKernels;
 
 // 1 / sqrt(x), both correctly rounded: once a row, so one copy serves every ISA.

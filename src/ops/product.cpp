@@ -65,8 +65,9 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
     do {
         size_t n_k = x.k - k < kc ? x.k - k : kc;
         bool last = k + n_k == x.k;
-        for (size_t p = panel; p < panel_end; ++p) {
-            PanelGemm g = whole(x, p, 1);
+        for (size_t p = panel; p < panel_end; p += kernels.tile_panels) {
+            size_t left = panel_end - p;
+            PanelGemm g = whole(x, p, left < kernels.tile_panels ? left : kernels.tile_panels);
             g.b = advance(g.b, x.type, k * kPanel);
             g.k = n_k;
             if (k > 0)
