@@ -5,6 +5,7 @@
 #include <new>
 
 #include "file.h"
+#include "infer.h"
 
 namespace minigpt::convert {
 namespace {
@@ -76,30 +77,6 @@ private:
     Report* report_;
     std::unique_ptr<Checkpoint> checkpoint_;
 };
-
-// Whether two tensors are the same to the bit. Holds both.
-Status same_numbers(Checkpoint* checkpoint, size_t a, size_t b, bool* same) {
-    Scratch memory[2];
-    ArrayView arrays[2];
-    MINIGPT_TRY(checkpoint->read(a, &memory[0], &arrays[0]));
-    MINIGPT_TRY(checkpoint->read(b, &memory[1], &arrays[1]));
-    const ArrayView &x = arrays[0], &y = arrays[1];
-    *same = x.type == y.type && x.shape[0] == y.shape[0] && x.shape[1] == y.shape[1];
-    size_t size = bytes_of(x.type);
-    bool packed = x.col_stride == 1 && y.col_stride == 1;
-    for (size_t i = 0; *same && i < x.shape[0]; i++) {
-        const char* p = static_cast<const char*>(x.data) + i * x.row_stride * size;
-        const char* q = static_cast<const char*>(y.data) + i * y.row_stride * size;
-        if (packed) {
-            *same = memcmp(p, q, x.shape[1] * size) == 0;
-            continue;
-        }
-        for (size_t j = 0; *same && j < x.shape[1]; j++) {
-            *same = memcmp(p + j * x.col_stride * size, q + j * y.col_stride * size, size) == 0;
-        }
-    }
-    return Status();
-}
 
 Status Conversion::check_tied_copy() {
     const Plan& plan = report_->plan;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "file.h"
+#include "gguf.h"
 #include "safetensors.h"
 #include "torch.h"
 #include "zip.h"
@@ -83,7 +84,7 @@ constexpr Format kFormats[] = {
     {"NumPy", is_npz, nullptr, nullptr},
     {"PyTorch", is_damaged_zip, nullptr, open_torch},  // which says what is wrong
     {"PyTorch", is_pickle, nullptr, open_torch},
-    {"GGUF", is_gguf, nullptr, nullptr},
+    {"GGUF", is_gguf, nullptr, open_gguf},
     {"ggml", is_ggml, nullptr, nullptr},
     {"llm.c", is_llmc, nullptr, nullptr},
     {"TensorFlow", is_tensorflow, nullptr, nullptr},

@@ -67,6 +67,70 @@ const NameRule kLinearRules[] = {
     {MINIGPT_ATTN "masked_bias", nullptr, false, Role::scalar},
 };
 
+// llama.cpp's names (gguf-py's tensor_mapping.py). Its matrices are [n_out, n_in].
+const NameRule kGgufRules[] = {
+    {"token_embd.weight", "wte.weight", false, Role::parameter},
+    {"position_embd.weight", "wpe.weight", false, Role::parameter},
+    {"blk.{i}.attn_norm.weight", "h.{i}.ln_1.weight", false, Role::parameter},
+    {"blk.{i}.attn_norm.bias", "h.{i}.ln_1.bias", false, Role::parameter},
+    {"blk.{i}.attn_qkv.weight", "h.{i}.attn.c_attn.weight", true, Role::parameter},
+    {"blk.{i}.attn_qkv.bias", "h.{i}.attn.c_attn.bias", false, Role::parameter},
+    {"blk.{i}.attn_output.weight", "h.{i}.attn.c_proj.weight", true, Role::parameter},
+    {"blk.{i}.attn_output.bias", "h.{i}.attn.c_proj.bias", false, Role::parameter},
+    {"blk.{i}.ffn_norm.weight", "h.{i}.ln_2.weight", false, Role::parameter},
+    {"blk.{i}.ffn_norm.bias", "h.{i}.ln_2.bias", false, Role::parameter},
+    {"blk.{i}.ffn_up.weight", "h.{i}.mlp.c_fc.weight", true, Role::parameter},
+    {"blk.{i}.ffn_up.bias", "h.{i}.mlp.c_fc.bias", false, Role::parameter},
+    {"blk.{i}.ffn_down.weight", "h.{i}.mlp.c_proj.weight", true, Role::parameter},
+    {"blk.{i}.ffn_down.bias", "h.{i}.mlp.c_proj.bias", false, Role::parameter},
+    {"output_norm.weight", "ln_f.weight", false, Role::parameter},
+    {"output_norm.bias", "ln_f.bias", false, Role::parameter},
+    {"output.weight", "lm_head.weight", false, Role::parameter},
+};
+
+// ggml's first GPT-2 files: OpenAI's names, and OpenAI's matrices but for the one that was
+// transposed for its program.
+const NameRule kGgmlRules[] = {
+    {"model/wte", "wte.weight", false, Role::parameter},
+    {"model/wpe", "wpe.weight", false, Role::parameter},
+    {"model/h{i}/ln_1/g", "h.{i}.ln_1.weight", false, Role::parameter},
+    {"model/h{i}/ln_1/b", "h.{i}.ln_1.bias", false, Role::parameter},
+    {"model/h{i}/attn/c_attn/w", "h.{i}.attn.c_attn.weight", false, Role::parameter},
+    {"model/h{i}/attn/c_attn/b", "h.{i}.attn.c_attn.bias", false, Role::parameter},
+    {"model/h{i}/attn/c_proj/w", "h.{i}.attn.c_proj.weight", false, Role::parameter},
+    {"model/h{i}/attn/c_proj/b", "h.{i}.attn.c_proj.bias", false, Role::parameter},
+    {"model/h{i}/ln_2/g", "h.{i}.ln_2.weight", false, Role::parameter},
+    {"model/h{i}/ln_2/b", "h.{i}.ln_2.bias", false, Role::parameter},
+    {"model/h{i}/mlp/c_fc/w", "h.{i}.mlp.c_fc.weight", false, Role::parameter},
+    {"model/h{i}/mlp/c_fc/b", "h.{i}.mlp.c_fc.bias", false, Role::parameter},
+    {"model/h{i}/mlp/c_proj/w", "h.{i}.mlp.c_proj.weight", true, Role::parameter},
+    {"model/h{i}/mlp/c_proj/b", "h.{i}.mlp.c_proj.bias", false, Role::parameter},
+    {"model/ln_f/g", "ln_f.weight", false, Role::parameter},
+    {"model/ln_f/b", "ln_f.bias", false, Role::parameter},
+    {"model/lm_head", "lm_head.weight", false, Role::parameter},
+};
+
+// Its later ones: all four are.
+const NameRule kGgmlLinearRules[] = {
+    {"model/wte", "wte.weight", false, Role::parameter},
+    {"model/wpe", "wpe.weight", false, Role::parameter},
+    {"model/h{i}/ln_1/g", "h.{i}.ln_1.weight", false, Role::parameter},
+    {"model/h{i}/ln_1/b", "h.{i}.ln_1.bias", false, Role::parameter},
+    {"model/h{i}/attn/c_attn/w", "h.{i}.attn.c_attn.weight", true, Role::parameter},
+    {"model/h{i}/attn/c_attn/b", "h.{i}.attn.c_attn.bias", false, Role::parameter},
+    {"model/h{i}/attn/c_proj/w", "h.{i}.attn.c_proj.weight", true, Role::parameter},
+    {"model/h{i}/attn/c_proj/b", "h.{i}.attn.c_proj.bias", false, Role::parameter},
+    {"model/h{i}/ln_2/g", "h.{i}.ln_2.weight", false, Role::parameter},
+    {"model/h{i}/ln_2/b", "h.{i}.ln_2.bias", false, Role::parameter},
+    {"model/h{i}/mlp/c_fc/w", "h.{i}.mlp.c_fc.weight", true, Role::parameter},
+    {"model/h{i}/mlp/c_fc/b", "h.{i}.mlp.c_fc.bias", false, Role::parameter},
+    {"model/h{i}/mlp/c_proj/w", "h.{i}.mlp.c_proj.weight", true, Role::parameter},
+    {"model/h{i}/mlp/c_proj/b", "h.{i}.mlp.c_proj.bias", false, Role::parameter},
+    {"model/ln_f/g", "ln_f.weight", false, Role::parameter},
+    {"model/ln_f/b", "ln_f.bias", false, Role::parameter},
+    {"model/lm_head", "lm_head.weight", false, Role::parameter},
+};
+
 constexpr char kLayer[] = "{i}";
 
 // Whether `name` is `pattern`; {i} stands for a number without leading zeros.
@@ -111,6 +175,18 @@ const Dialect kLinear = {
     sizeof kPrefixes / sizeof kPrefixes[0],
     kLinearRules,
     sizeof kLinearRules / sizeof kLinearRules[0],
+};
+
+const Dialect kGguf = {
+    "GGUF", nullptr, 0, kGgufRules, sizeof kGgufRules / sizeof kGgufRules[0],
+};
+
+const Dialect kGgml = {
+    "ggml", nullptr, 0, kGgmlRules, sizeof kGgmlRules / sizeof kGgmlRules[0],
+};
+
+const Dialect kGgmlLinear = {
+    "ggml", nullptr, 0, kGgmlLinearRules, sizeof kGgmlLinearRules / sizeof kGgmlLinearRules[0],
 };
 
 std::optional<Match> match(const Dialect& dialect, const std::string& name) {

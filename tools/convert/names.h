@@ -39,6 +39,11 @@ extern const Dialect kHuggingFace;
 // nanoGPT, minGPT and others.
 extern const Dialect kLinear;
 
+extern const Dialect kGguf;
+// ggml's GPT-2 files have their matrices [n_in, n_out] but for mlp/c_proj, or all [n_out, n_in].
+extern const Dialect kGgml;
+extern const Dialect kGgmlLinear;
+
 struct Match {
     const NameRule* rule;
     std::optional<uint64_t> layer;
