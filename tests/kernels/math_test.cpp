@@ -142,15 +142,19 @@ TEST_CASE("kernels math: erf is within 1.5 ULP, odd and never past 1") {
 }
 
 TEST_CASE("kernels math: gelu_tanh is within 4 ULP from -1 on, and 1e-7 everywhere below") {
-    CHECK(sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, 0.0f, 1e30f).worst_ulps <= 4);
-    CHECK(sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, -0.0f, -1.0f).worst_ulps <= 4);
+    CHECK(sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, test::kSmallest, 1e30f)
+              .worst_ulps <= 4);
+    CHECK(sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, -test::kSmallest, -1.0f)
+              .worst_ulps <= 4);
     Sweep s = sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, -1.0f, -1e30f);
     CHECK(s.worst_absolute <= 1e-7);
 }
 
 TEST_CASE("kernels math: gelu_erf is within 8 ULP from -11 on, and 1e-7 everywhere below") {
-    CHECK(sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, 0.0f, 1e30f).worst_ulps <= 8);
-    CHECK(sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, -0.0f, -11.0f).worst_ulps <= 8);
+    CHECK(sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, test::kSmallest, 1e30f)
+              .worst_ulps <= 8);
+    CHECK(sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, -test::kSmallest, -11.0f)
+              .worst_ulps <= 8);
     Sweep s = sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, -11.0f, -1e30f);
     CHECK(s.worst_absolute <= 1e-7);
 }

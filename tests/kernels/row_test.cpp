@@ -34,8 +34,7 @@ void compare(const KernelTable& table, Guarded<float>& x, Numbers& numbers, F f)
 void fill_wild(Guarded<float>& x, Numbers& numbers) {
     for (size_t i = 0; i < x.size(); ++i) {
         x[i] = bits_to_float(numbers.bits());
-        bool subnormal = x[i] != 0 && std::fabs(x[i]) < 1.2e-38f;
-        if (subnormal && !test::kSubnormals)
+        if (std::fabs(x[i]) < test::kSmallest)
             x[i] = 0;
         if (numbers.below(3) != 0)
             x[i] = numbers.next(12);

@@ -37,11 +37,14 @@ void for_each_table(F f) {
     }
 }
 
-// The flush of armv7's NEON is part of the design: subnormals are not compared there.
+// The flush of armv7's NEON is part of the design: subnormals are not compared there. Half of
+// kSmallest is still normal.
 #if defined(__arm__)
 constexpr bool kSubnormals = false;
+constexpr float kSmallest = 2.5e-38f;
 #else
 constexpr bool kSubnormals = true;
+constexpr float kSmallest = 0;
 #endif
 
 // xorshift; the same numbers everywhere.
