@@ -63,6 +63,10 @@ Status check_header(const FileHeader& h, const unsigned char* image, size_t byte
     if ((h.flags & ~static_cast<uint32_t>(kFlagsAll)) != 0) {
         return wrong("flags", h.flags, h.flags & kFlagsAll);
     }
+    for (uint32_t reserved : h.reserved) {
+        if (reserved != 0)
+            return wrong("a reserved field", reserved, 0);
+    }
     return Status();
 }
 
@@ -112,7 +116,7 @@ Status take(const char* name, uint64_t offset, uint64_t bytes, uint64_t file_byt
 }
 
 Status check_tensor(const FileTensor& t, const TensorSpec& spec) {
-    if (memchr(t.name, '\0', sizeof t.name) == nullptr || strcmp(t.name, spec.name) != 0) {
+    if (memcmp(t.name, spec.name, sizeof t.name) != 0) {
         return Status::error(Code::bad_file, "tensor %.*s stands where %s is expected",
                              static_cast<int>(sizeof t.name), t.name, spec.name);
     }
@@ -158,6 +162,36 @@ Status read_provenance(const unsigned char* p, size_t bytes, const char* texts[3
         size_t length = static_cast<size_t>(static_cast<const unsigned char*>(end) - p) + 1;
         p += length;
         bytes -= length;
+    }
+    return Status();
+}
+
+struct Sections {
+    const unsigned char* tokenizer = nullptr;
+    size_t tokenizer_bytes = 0;
+    const char* provenance[3] = {"", "", ""};
+};
+
+Status read_sections(const unsigned char* image, const FileHeader& h, uint64_t* at,
+                     Sections* found) {
+    uint32_t last_kind = 0;
+    for (uint32_t i = 0; i < h.n_sections; i++) {
+        FileSection s = load<FileSection>(image + sizeof h + i * sizeof s);
+        if (s.kind <= last_kind) {
+            return Status::error(Code::bad_file, "section kind %lu after %lu; expected ascending",
+                                 static_cast<unsigned long>(s.kind),
+                                 static_cast<unsigned long>(last_kind));
+        }
+        last_kind = s.kind;
+        MINIGPT_TRY(take(section_name(s.kind), s.offset, s.bytes, h.file_bytes, at));
+        const unsigned char* data = image + s.offset;
+        size_t n = static_cast<size_t>(s.bytes);
+        if (s.kind == static_cast<uint32_t>(Section::provenance)) {
+            MINIGPT_TRY(read_provenance(data, n, found->provenance));
+        } else if (s.kind == static_cast<uint32_t>(Section::tokenizer)) {
+            found->tokenizer = data;
+            found->tokenizer_bytes = n;
+        }  // others are for later versions of the library
     }
     return Status();
 }
@@ -210,24 +244,10 @@ Status Model::parse(const void* data, size_t bytes) {
         return wrong("n_tensors", h.n_tensors, tensor_count(config));
     }
 
-    const unsigned char* sections = image + sizeof h;
-    const unsigned char* directory = sections + h.n_sections * sizeof(FileSection);
-    const unsigned char* tokenizer = nullptr;
-    size_t tokenizer_bytes = 0;
-    const char* provenance[3] = {"", "", ""};
     uint64_t at = h.header_bytes;
-    for (uint32_t i = 0; i < h.n_sections; i++) {
-        FileSection s = load<FileSection>(sections + i * sizeof s);
-        MINIGPT_TRY(take(section_name(s.kind), s.offset, s.bytes, h.file_bytes, &at));
-        const unsigned char* data_at = image + s.offset;
-        size_t n = static_cast<size_t>(s.bytes);
-        if (s.kind == static_cast<uint32_t>(Section::provenance)) {
-            MINIGPT_TRY(read_provenance(data_at, n, provenance));
-        } else if (s.kind == static_cast<uint32_t>(Section::tokenizer)) {
-            tokenizer = data_at;
-            tokenizer_bytes = n;
-        }  // others are for later versions of the library
-    }
+    Sections sections;
+    MINIGPT_TRY(read_sections(image, h, &at, &sections));
+    const unsigned char* directory = image + sizeof h + h.n_sections * sizeof(FileSection);
     for (size_t i = 0; i < h.n_tensors; i++) {
         FileTensor t = load<FileTensor>(directory + i * sizeof t);
         TensorSpec spec = tensor_spec(config, i);
@@ -242,9 +262,9 @@ Status Model::parse(const void* data, size_t bytes) {
     config_ = config;
     n_tensors_ = h.n_tensors;
     directory_ = directory;
-    tokenizer_ = tokenizer;
-    tokenizer_bytes_ = tokenizer_bytes;
-    memcpy(provenance_, provenance, sizeof provenance_);
+    tokenizer_ = sections.tokenizer;
+    tokenizer_bytes_ = sections.tokenizer_bytes;
+    memcpy(provenance_, sections.provenance, sizeof provenance_);
     return Status();
 }
 
