@@ -121,9 +121,6 @@ TEST_CASE("convert folder: none, two, or a kind that is not read") {
     check_refused(model, {"2 checkpoints", "model.safetensors", "other.safetensors"});
 
     for (const auto& [name, bytes] : std::map<std::string, std::string>{
-             {"PyTorch or NumPy zip", "PK\x03\x04"},
-             {"PyTorch pickle",
-              std::string("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8", 12)},
              {"GGUF", "GGUF"},
              {"ggml", "lmgg"},
              {"llm.c", "\xc6\xd7\x34\x01"},

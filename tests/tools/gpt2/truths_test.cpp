@@ -99,23 +99,22 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("gpt2: converted safetensors checkpoints agree with float64") {
+TEST_CASE("gpt2: converted checkpoints agree with float64") {
     size_t n = 0;
     for (const auto& entry : fs::directory_iterator("tests/data/checkpoints")) {
-        if (entry.path().filename().string().rfind("hf-safetensors-", 0) != 0)
-            continue;
         check_case(entry.path());
         n++;
     }
     CHECK(n > 0);
 }
 
-TEST_CASE("gpt2: outside safetensors checkpoints agree with float64") {
+TEST_CASE("gpt2: outside checkpoints of Hugging Face and nanoGPT agree with float64") {
     std::string folder = outside_data("checkpoints");
     if (folder.empty())
         return;
     for (const auto& entry : fs::directory_iterator(folder)) {
-        if (entry.path().filename().string().rfind("hf-safetensors-", 0) == 0)
+        std::string name = entry.path().filename();
+        if (name.rfind("hf-", 0) == 0 || name.rfind("nanogpt-", 0) == 0)
             check_case(entry.path());
     }
 }
