@@ -75,8 +75,9 @@ private:
     const char* provenance_[3] = {"", "", ""};
 };
 
-// The cache's element type.
-enum class KvType : uint32_t { f32 = 0 };
+// The cache's element type. f16 halves what a long context reads; its keys and values are rounded
+// once, when they are written.
+enum class KvType : uint32_t { f32 = 0, f16 = 1 };
 
 struct SessionOptions {
     size_t n_seq = 1;       // sequences, each with a cache of its own
@@ -144,6 +145,7 @@ private:
     size_t n_seq_ = 0;
     size_t n_ctx_ = 0;
     size_t max_rows_ = 0;
+    KvType kv_ = KvType::f32;
     Buffers* buffers_ = nullptr;  // inside memory_
 };
 

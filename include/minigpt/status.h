@@ -39,10 +39,14 @@ private:
 
 }  // namespace minigpt
 
-// Returns from the enclosing function when `expression` is an error.
-#define MINIGPT_TRY(expression)                                                        \
-    do {                                                                               \
-        if (::minigpt::Status minigpt_status_ = (expression); !minigpt_status_.ok()) { \
-            return minigpt_status_;                                                    \
-        }                                                                              \
+#define MINIGPT_JOIN_(a, b) a##b
+#define MINIGPT_TRY_(expression, status)                             \
+    do {                                                             \
+        if (::minigpt::Status status = (expression); !status.ok()) { \
+            return status;                                           \
+        }                                                            \
     } while (0)
+#define MINIGPT_NAME_(line) MINIGPT_JOIN_(minigpt_status_, line)
+
+// Returns from the enclosing function when `expression` is an error.
+#define MINIGPT_TRY(expression) MINIGPT_TRY_(expression, MINIGPT_NAME_(__LINE__))

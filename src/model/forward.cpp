@@ -115,8 +115,13 @@ struct ForwardPass {
     }
 
     KvCache cache(size_t seq, size_t layer) {
-        float* k = b.kv + (seq * config.n_layer + layer) * (b.k_floats + b.v_floats);
-        return {k, k + b.k_floats, config.n_head, config.head_dim(), session.n_ctx_};
+        unsigned char* k = b.kv + (seq * config.n_layer + layer) * (b.k_bytes + b.v_bytes);
+        return {k,
+                k + b.k_bytes,
+                kv_element(session.kv_),
+                config.n_head,
+                config.head_dim(),
+                session.n_ctx_};
     }
 
     float scale(size_t layer) const {

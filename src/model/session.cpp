@@ -45,13 +45,15 @@ constexpr uint64_t kMostRows = 1 << 16;
 
 struct Plan {
     size_t n_seq, n_ctx, max_rows;
+    KvType kv;
 };
 
 Status plan_session(const Model& model, const SessionOptions& options, Plan* plan) {
     if (!model.is_open())
         return Status::error(Code::bad_argument, "the model is not open");
     const Config& c = model.config();
-    *plan = {options.n_seq, options.n_ctx == 0 ? c.n_ctx : options.n_ctx, options.max_rows};
+    *plan = {options.n_seq, options.n_ctx == 0 ? c.n_ctx : options.n_ctx, options.max_rows,
+             options.kv};
     if (plan->n_ctx > c.n_ctx) {
         return Status::error(Code::bad_argument, "n_ctx is %zu; the model has %lu positions",
                              plan->n_ctx, static_cast<unsigned long>(c.n_ctx));
@@ -79,8 +81,9 @@ Status plan_session(const Model& model, const SessionOptions& options, Plan* pla
             "a session of %zu rows and %zu positions is more than can be addressed", plan->max_rows,
             plan->n_ctx);
     }
-    if (options.kv != KvType::f32) {
-        return Status::error(Code::not_supported, "the cache's type is not supported yet");
+    if (options.kv != KvType::f32 && options.kv != KvType::f16) {
+        return Status::error(Code::not_supported, "a cache of type %lu is not supported yet",
+                             static_cast<unsigned long>(options.kv));
     }
     return Status();
 }
@@ -100,10 +103,11 @@ Buffers place_buffers(const Model& model, const Plan& plan, const Compute& compu
     b.n_past = layouter->place<size_t>(plan.n_seq);
     b.n_new = layouter->place<size_t>(plan.n_seq);
     b.runs = layouter->place<AttentionRun>(plan.max_rows);
-    b.k_floats = round_up(k_cache_floats(c.n_head, c.head_dim(), plan.n_ctx), kPanel);
-    b.v_floats = round_up(v_cache_floats(c.n_head, c.head_dim(), plan.n_ctx), kPanel);
+    ElementType kv = kv_element(plan.kv);
+    b.k_bytes = round_up(k_cache_bytes(kv, c.n_head, c.head_dim(), plan.n_ctx), kAlign);
+    b.v_bytes = round_up(v_cache_bytes(kv, c.n_head, c.head_dim(), plan.n_ctx), kAlign);
     uint64_t caches = times(plan.n_seq, c.n_layer);
-    b.kv = layouter->place<float>(times(caches, uint64_t{b.k_floats} + b.v_floats));
+    b.kv = layouter->place<unsigned char>(times(caches, uint64_t{b.k_bytes} + b.v_bytes));
     return b;
 }
 
@@ -157,6 +161,7 @@ Status Session::create(const Model& model, const SessionOptions& options) {
     n_seq_ = plan.n_seq;
     n_ctx_ = plan.n_ctx;
     max_rows_ = plan.max_rows;
+    kv_ = plan.kv;
     Layouter layouter(memory_);
     buffers_ = layouter.place<Buffers>(1);
     *buffers_ = place_buffers(model, plan, *compute_, &layouter);

@@ -16,9 +16,13 @@ struct Buffers {
     size_t* n_past;      // [n_seq]
     size_t* n_new;       // [n_seq]  rows of the call under way
     AttentionRun* runs;  // [max_rows]  stretches of rows of one sequence
-    float* kv;           // [n_seq][n_layer][k_floats + v_floats]
-    size_t k_floats;     // the keys of one layer of one sequence
-    size_t v_floats;
+    unsigned char* kv;   // [n_seq][n_layer][k_bytes + v_bytes]
+    size_t k_bytes;      // the keys of one layer of one sequence
+    size_t v_bytes;
 };
+
+inline ElementType kv_element(KvType type) {
+    return type == KvType::f16 ? ElementType::f16 : ElementType::f32;
+}
 
 }  // namespace minigpt

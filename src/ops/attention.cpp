@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/buffer.h"
+#include "base/half.h"
 #include "kernels/kernels.h"
 #include "ops/parallel.h"
 #include "ops/product.h"
@@ -15,6 +16,21 @@ namespace {
 constexpr size_t kBlockRows = 4 * kMaxRowTile;
 // Keys that pass over the block's tiles while they are in L1: four panels of 4 KB at head_dim 64.
 constexpr size_t kBlockKeys = 4 * kPanel;
+
+// The n-th number of a cache.
+void* element(void* cache, ElementType type, size_t n) {
+    return static_cast<char*>(cache) + n * bytes_of(type);
+}
+
+inline void put(void* cache, ElementType type, size_t n, float x) {
+    if (type == ElementType::f32) {
+        static_cast<float*>(cache)[n] = x;
+        return;
+    }
+    constexpr float kLargest = 65504;
+    x = x > kLargest ? kLargest : x < -kLargest ? -kLargest : x;
+    static_cast<uint16_t*>(cache)[n] = float_to_f16(x);
+}
 
 size_t padded(size_t n) {
     return round_up(n, kPanel);
@@ -57,7 +73,8 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
                     const Scratch& scratch, size_t ld_scores) {
     const KvCache& cache = block.run->cache;
     const size_t head_dim = cache.head_dim;
-    const float* k = cache.k + block.head * padded(cache.n_ctx) * head_dim;
+    const auto panel_gemm = kernels.panel_gemm[static_cast<size_t>(cache.type)];
+    const size_t head = block.head * padded(cache.n_ctx) * head_dim;
     const size_t n_tiles = tile_count(block.n_rows);
     const float* tiles = q;
     if (block.n_rows > 1) {
@@ -76,9 +93,9 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
             if (n_keys <= j)
                 continue;
             size_t n = n_keys - j < kBlockKeys ? n_keys - j : kBlockKeys;
-            kernels.panel_gemm[0]({scratch.scores + i * ld_scores + j, ld_scores,
-                                   tiles + i * head_dim, end - i, k + j * head_dim,
-                                   kPanel * head_dim, n, head_dim, nullptr, false, false});
+            panel_gemm({scratch.scores + i * ld_scores + j, ld_scores, tiles + i * head_dim,
+                        end - i, element(cache.k, cache.type, head + j * head_dim),
+                        kPanel * head_dim, n, head_dim, nullptr, false, false});
         }
     }
 }
@@ -90,7 +107,8 @@ void weigh_values(const KernelTable& kernels, const Block& block, float* out, si
     const KvCache& cache = block.run->cache;
     const size_t head_dim = cache.head_dim;
     const size_t stride = kPanel * padded(cache.n_ctx);
-    const float* v = cache.v + block.head * padded(head_dim) * padded(cache.n_ctx);
+    const size_t head = block.head * padded(head_dim) * padded(cache.n_ctx);
+    const auto panel_gemm = kernels.panel_gemm[static_cast<size_t>(cache.type)];
     for (size_t t = 0; t < tile_count(block.n_rows); ++t) {
         size_t i = first_row(block.n_rows, t);
         size_t end = first_row(block.n_rows, t + 1);
@@ -101,12 +119,12 @@ void weigh_values(const KernelTable& kernels, const Block& block, float* out, si
             kernels.interleave(scratch.probs, probs, ld_scores, end - i, common);
             a = scratch.probs;
         }
-        kernels.panel_gemm[0]({out + i * ld_out, ld_out, a, end - i, v, stride, head_dim, common,
-                               nullptr, false, false});
+        panel_gemm({out + i * ld_out, ld_out, a, end - i, element(cache.v, cache.type, head),
+                    stride, head_dim, common, nullptr, false, false});
         for (size_t own = 1; own < end - i; ++own) {
-            kernels.panel_gemm[0]({out + (i + own) * ld_out, ld_out,
-                                   probs + own * ld_scores + common, 1, v + common * kPanel, stride,
-                                   head_dim, own, nullptr, true, false});
+            panel_gemm({out + (i + own) * ld_out, ld_out, probs + own * ld_scores + common, 1,
+                        element(cache.v, cache.type, head + common * kPanel), stride, head_dim, own,
+                        nullptr, true, false});
         }
     }
 }
@@ -138,12 +156,12 @@ Block block_of(const AttentionRun* runs, size_t unit) {
 
 }  // namespace
 
-size_t k_cache_floats(size_t n_head, size_t head_dim, size_t n_ctx) {
-    return n_head * padded(n_ctx) * head_dim;
+size_t k_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_ctx) {
+    return n_head * padded(n_ctx) * head_dim * bytes_of(type);
 }
 
-size_t v_cache_floats(size_t n_head, size_t head_dim, size_t n_ctx) {
-    return n_head * padded(head_dim) * padded(n_ctx);
+size_t v_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_ctx) {
+    return n_head * padded(head_dim) * padded(n_ctx) * bytes_of(type);
 }
 
 void kv_append(const Compute& compute, const AttentionRun* runs, size_t n_runs, const float* k,
@@ -160,17 +178,16 @@ void kv_append(const Compute& compute, const AttentionRun* runs, size_t n_runs, 
             unit -= run++->cache.n_head;
         const size_t head_dim = run->cache.head_dim;
         const size_t n_ctx = padded(run->cache.n_ctx);
-        float* to_k = run->cache.k + unit * n_ctx * head_dim;
-        float* to_v = run->cache.v + unit * n_ctx * padded(head_dim);
+        const ElementType type = run->cache.type;
+        void* to_k = element(run->cache.k, type, unit * n_ctx * head_dim);
+        void* to_v = element(run->cache.v, type, unit * n_ctx * padded(head_dim));
         for (size_t i = 0; i < run->n_rows; ++i) {
             size_t at = run->n_past + i;
-            const float* from_k = k + (run->first_row + i) * ld + unit * head_dim;
-            const float* from_v = v + (run->first_row + i) * ld + unit * head_dim;
-            float* panel = to_k + at / kPanel * kPanel * head_dim + at % kPanel;
-            for (size_t e = 0; e < head_dim; ++e)
-                panel[e * kPanel] = from_k[e];
+            const size_t from = (run->first_row + i) * ld + unit * head_dim;
+            const size_t panel = at / kPanel * kPanel * head_dim + at % kPanel;
             for (size_t e = 0; e < head_dim; ++e) {
-                to_v[(e / kPanel * n_ctx + at) * kPanel + e % kPanel] = from_v[e];
+                put(to_k, type, panel + e * kPanel, k[from + e]);
+                put(to_v, type, (e / kPanel * n_ctx + at) * kPanel + e % kPanel, v[from + e]);
             }
         }
     });

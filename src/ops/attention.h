@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "minigpt/compute.h"
+#include "minigpt/weights.h"
 
 namespace minigpt {
 
@@ -13,16 +14,19 @@ namespace minigpt {
 //   k  [n_head, n_ctx / 16, head_dim, 16]   panels of 16 positions
 //   v  [n_head, head_dim / 16, n_ctx, 16]   panels of 16 channels
 //
-// with n_ctx, and in v head_dim, rounded up to 16. Both are 64-byte aligned.
+// with n_ctx, and in v head_dim, rounded up to 16. Both are 64-byte aligned. In an f16 cache a
+// number is rounded to nearest once, as it is written, and one past f16's range becomes its
+// largest.
 struct KvCache {
-    float* k;
-    float* v;
+    void* k;
+    void* v;
+    ElementType type;  // f32 or f16
     size_t n_head, head_dim, n_ctx;
 };
 
-// Floats in k and in v. The caller has checked that they do not overflow.
-size_t k_cache_floats(size_t n_head, size_t head_dim, size_t n_ctx);
-size_t v_cache_floats(size_t n_head, size_t head_dim, size_t n_ctx);
+// Bytes of k and of v. The caller has checked that they do not overflow.
+size_t k_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_ctx);
+size_t v_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_ctx);
 
 // Rows first_row ... first_row + n_rows - 1 of a call: one sequence, at positions n_past and up.
 struct AttentionRun {

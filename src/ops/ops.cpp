@@ -32,7 +32,7 @@ Status map(Map kernel, float* y, const float* x, size_t n, const Compute* comput
 }
 
 struct AttentionSizes {
-    size_t n_keys, k_floats, v_floats, scratch_bytes, bytes;
+    size_t n_keys, k_bytes, v_bytes, scratch_bytes, bytes;
 };
 
 Status attention_sizes(size_t n_rows, size_t n_past, size_t n_head, size_t head_dim,
@@ -52,12 +52,12 @@ Status attention_sizes(size_t n_rows, size_t n_past, size_t n_head, size_t head_
                              n_rows, n_head, head_dim);
     }
     sizes->n_keys = keys;
-    sizes->k_floats = k_cache_floats(n_head, head_dim, keys);
-    sizes->v_floats = v_cache_floats(n_head, head_dim, keys);
+    sizes->k_bytes = k_cache_bytes(ElementType::f32, n_head, head_dim, keys);
+    sizes->v_bytes = v_cache_bytes(ElementType::f32, n_head, head_dim, keys);
     sizes->scratch_bytes = attention_scratch_bytes(compute, keys, head_dim);
     sizes->bytes = n_rows == 0 || n_head == 0 || head_dim == 0
                        ? 0
-                       : (sizes->k_floats + sizes->v_floats) * sizeof(float) + sizes->scratch_bytes;
+                       : sizes->k_bytes + sizes->v_bytes + sizes->scratch_bytes;
     return Status();
 }
 
@@ -130,11 +130,11 @@ Status attention(float* out, const float* q, const float* k, const float* v, siz
     if (sizes.bytes == 0)
         return Status();
     FpEnvironment guard;
-    float* cache_k = static_cast<float*>(workspace);
-    float* cache_v = cache_k + sizes.k_floats;
-    void* scratch = cache_v + sizes.v_floats;
+    char* cache_k = static_cast<char*>(workspace);
+    char* cache_v = cache_k + sizes.k_bytes;
+    void* scratch = cache_v + sizes.v_bytes;
     size_t ld = n_head * head_dim;
-    KvCache cache = {cache_k, cache_v, n_head, head_dim, sizes.n_keys};
+    KvCache cache = {cache_k, cache_v, ElementType::f32, n_head, head_dim, sizes.n_keys};
     AttentionRun all = {cache, 0, sizes.n_keys, 0};
     kv_append(on, &all, 1, k, v, ld);
     AttentionRun last = {cache, 0, n_rows, n_past};

@@ -114,6 +114,43 @@ TEST_CASE("session: prefill of n, any split, n decodes and any max_rows are the 
     }
 }
 
+TEST_CASE("session: an f16 cache gives the same bits however it is filled, near f32's") {
+    for (const NamedConfig& named : odd_configs()) {
+        CAPTURE(std::string(named.name));
+        Loaded loaded(named.config, 20);
+        size_t n = named.config.n_ctx;
+        std::vector<int32_t> ids = random_ids(named.config, n, 21);
+        std::vector<Row> rows = rows_of(ids);
+        SessionOptions options;
+        options.kv = KvType::f16;
+        Compute scalar;
+        REQUIRE(scalar.create(1, "scalar").ok());
+        options.compute = &scalar;
+        Session reference;
+        REQUIRE(reference.create(loaded.model, options).ok());
+        std::vector<float> expected = run(reference, rows, {n});
+        auto truth = reference_logits(named.config, loaded.arrays, ids);
+        for (size_t i = 0; i < n; i++)
+            CHECK(relative_error(&expected[i * named.config.n_vocab], truth[i]) < 4e-3);
+        for (size_t n_threads : {1, 3}) {
+            Compute compute;
+            REQUIRE(compute.create(n_threads).ok());
+            options.compute = &compute;
+            options.max_rows = n_threads == 1 ? 256 : 7;
+            Session session;
+            REQUIRE(session.create(loaded.model, options).ok());
+            CHECK(same_bits(run(session, rows, {n}), expected));
+            REQUIRE(session.rewind(0).ok());
+            CHECK(same_bits(run(session, rows, ones(n)), expected));
+        }
+        size_t f16_bytes, f32_bytes;
+        REQUIRE(session_bytes(loaded.model, options, &f16_bytes).ok());
+        options.kv = KvType::f32;
+        REQUIRE(session_bytes(loaded.model, options, &f32_bytes).ok());
+        CHECK(f16_bytes < f32_bytes);
+    }
+}
+
 TEST_CASE("session: every table and every number of threads give the same bits") {
     size_t n_tables = 0;
     for (const NamedConfig& named : odd_configs()) {

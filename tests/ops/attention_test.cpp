@@ -16,9 +16,9 @@ struct Sequence {
         : n_head(n_head_),
           head_dim(head_dim_),
           n_ctx(n_ctx_),
-          k(k_cache_floats(n_head_, head_dim_, n_ctx_) * 4),
-          v(v_cache_floats(n_head_, head_dim_, n_ctx_) * 4) {}
-    KvCache cache() { return {k.floats(), v.floats(), n_head, head_dim, n_ctx}; }
+          k(k_cache_bytes(ElementType::f32, n_head_, head_dim_, n_ctx_)),
+          v(v_cache_bytes(ElementType::f32, n_head_, head_dim_, n_ctx_)) {}
+    KvCache cache() { return {k.floats(), v.floats(), ElementType::f32, n_head, head_dim, n_ctx}; }
 };
 
 // Rows of q, k, v side by side, as a model has them.
