@@ -4,8 +4,12 @@
 #include <set>
 
 #include "file.h"
+#include "ggml.h"
 #include "gguf.h"
+#include "llmc.h"
+#include "npz.h"
 #include "safetensors.h"
+#include "tensorflow.h"
 #include "torch.h"
 #include "zip.h"
 
@@ -81,13 +85,13 @@ constexpr Format kFormats[] = {
     {"PyTorch index", is_torch_index, nullptr, open_torch_index},
     {"safetensors index", is_index, ".safetensors.index.json", open_safetensors_index},
     {"PyTorch", is_torch_zip, nullptr, open_torch},
-    {"NumPy", is_npz, nullptr, nullptr},
+    {"NumPy", is_npz, nullptr, open_npz},
     {"PyTorch", is_damaged_zip, nullptr, open_torch},  // which says what is wrong
     {"PyTorch", is_pickle, nullptr, open_torch},
     {"GGUF", is_gguf, nullptr, open_gguf},
-    {"ggml", is_ggml, nullptr, nullptr},
-    {"llm.c", is_llmc, nullptr, nullptr},
-    {"TensorFlow", is_tensorflow, nullptr, nullptr},
+    {"ggml", is_ggml, nullptr, open_ggml},
+    {"llm.c", is_llmc, nullptr, open_llmc},
+    {"TensorFlow", is_tensorflow, ".ckpt.index", open_tensorflow},
 };
 
 // What trainers save beside a model in a format of models.
@@ -147,6 +151,23 @@ Status no_checkpoint(const std::vector<std::string>& names) {
                          names.size());
 }
 
+// Of several TensorFlow checkpoints in a folder, the one that the trainer names as the latest.
+Status keep_latest(const std::string& folder, std::vector<Found>* all) {
+    bool tensorflow = std::all_of(all->begin(), all->end(), [](const Found& one) {
+        return one.format->open == open_tensorflow;
+    });
+    if (!tensorflow || all->size() == 1)
+        return Status();
+    std::string latest;
+    MINIGPT_TRY(latest_tensorflow(folder, &latest));
+    auto found = std::find_if(all->begin(), all->end(), [&](const Found& one) {
+        return name_of_path(one.path) == latest;
+    });
+    if (found != all->end())
+        *all = {*found};
+    return Status();
+}
+
 }  // namespace
 
 Status identify(const std::string& path, Found* found) {
@@ -196,6 +217,7 @@ Status search_folder(const std::string& folder, Found* found) {
     all.erase(std::remove_if(all.begin(), all.end(), is_part), all.end());
     if (all.empty())
         return no_checkpoint(names);
+    MINIGPT_TRY(keep_latest(folder, &all));
     if (all.size() > 1) {
         return Status::error(Code::bad_file,
                              "holds %zu checkpoints, among them %s and %s: name "
@@ -212,6 +234,10 @@ Status open_checkpoint(const std::string& path, const OpenOptions& options,
     Found found;
     switch (path_kind(path)) {
         case PathKind::missing:
+            if (path_kind(path + ".index") == PathKind::file) {  // TensorFlow's way to name one
+                MINIGPT_TRY(identify(path + ".index", &found));
+                break;
+            }
             return Status::error(Code::io, "no such file or folder");
         case PathKind::other:
             return Status::error(Code::io, "neither a file nor a folder");
