@@ -3,6 +3,7 @@
 
 #include "minigpt/compute.h"
 #include "minigpt/generate.h"
+#include "minigpt/limits.h"
 #include "minigpt/model.h"
 #include "minigpt/ops.h"
 #include "minigpt/status.h"

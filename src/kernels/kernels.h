@@ -39,6 +39,9 @@ struct PanelGemm {
     bool prefetch;
 };
 
+// How many panels a decode reads side by side, and so does a measurement of its limit.
+constexpr size_t kReadStreams = 8;
+
 // Element types by their number in the weight file: f32, f16, bf16.
 constexpr size_t kKernelTypes = 3;
 
@@ -77,6 +80,16 @@ struct KernelTable {
     void (*log)(float* y, const float* x, size_t n);
     void (*tanh)(float* y, const float* x, size_t n);
     void (*erf)(float* y, const float* x, size_t n);
+
+    // For measuring the machine. fma_chains runs n steps of as many independent chains of
+    // x = fma(x, factor, term) as keep a core busy, and returns how many fma that were;
+    // read_streams reads kReadStreams arrays of n floats, `stride` apart, side by side.
+    //
+    //   x     [kPanel + 2]  the chains' starts, factor, term; in and out
+    //   sink  [kPanel]      out; something that depends on all that was read
+    //   n     of read_streams: a multiple of kPanel
+    size_t (*fma_chains)(float* x, size_t n);
+    void (*read_streams)(float* sink, const float* x, size_t stride, size_t n);
 };
 
 // The ISA's table, by its place in the order of preference; name is nullptr past the end.

@@ -23,6 +23,8 @@ namespace {
 #include "kernels/element_types.inc"
 #include "kernels/row_kernels.inc"
 
+#include "kernels/limit_kernels.inc"
+
 MINIGPT_TARGET inline V load_wide(const float* p) {
     return _mm256_loadu_ps(p);
 }
@@ -74,6 +76,8 @@ const KernelTable kAvx2Kernels = {
     map<log_full>,
     map<tanh_full>,
     map<erf_full>,
+    fma_chains,
+    read_streams,
 };
 
 #undef MINIGPT_TARGET

@@ -29,6 +29,8 @@ namespace {
 #include "kernels/element_types.inc"
 #include "kernels/row_kernels.inc"
 
+#include "kernels/limit_kernels.inc"
+
 MINIGPT_TARGET inline V load_wide(const float* p) {
     return _mm512_loadu_ps(p);
 }
@@ -76,6 +78,7 @@ const KernelTable kAvx512Kernels = {
     map<gelu_tanh_one>, map<gelu_erf_one>,
     map<exp_full>,      map<log_full>,
     map<tanh_full>,     map<erf_full>,
+    fma_chains,         read_streams,
 };
 
 #undef MINIGPT_TARGET

@@ -23,6 +23,8 @@ namespace {
 
 #include "kernels/row_kernels.inc"
 
+#include "kernels/limit_kernels.inc"
+
 #include "kernels/last_panel.inc"
 
 // ---- products
@@ -217,6 +219,8 @@ const KernelTable kNeonKernels = {
     tanh_scalar,
     erf_scalar,
 #endif
+    fma_chains,
+    read_streams,
 };
 
 #undef MINIGPT_TARGET

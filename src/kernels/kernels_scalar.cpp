@@ -21,6 +21,8 @@ namespace {
 
 #include "kernels/row_kernels.inc"
 
+#include "kernels/limit_kernels.inc"
+
 // ---- products
 
 inline float widened(float x) {
@@ -107,8 +109,11 @@ const KernelTable kScalarKernels = {
     log_scalar,
     tanh_scalar,
     erf_scalar,
+    fma_chains,
+    read_streams,
 };
 
 #undef MINIGPT_TARGET
+#undef MINIGPT_UNROLL
 
 }  // namespace minigpt
