@@ -124,6 +124,22 @@ public:
     // nothing is changed by a call that fails.
     Status forward(const Row* rows, size_t n_rows, float* logits);
 
+    // forward() in slices, for those who cannot wait for all of it: begin() checks and computes
+    // nothing, each step() does at most `budget` layers (the output head counts as the layers it
+    // is as large as), and the result is there, bit for bit forward()'s, when *more is false.
+    // `rows` and `logits` must stay until then; meanwhile begin(), forward() and rewind() are
+    // refused. cancel() gives up what is not done yet: rows become part of their sequences
+    // max_rows at a time.
+    //
+    //     MINIGPT_TRY(session.begin(rows, n_rows, logits));
+    //     for (bool more = true; more;) {
+    //         MINIGPT_TRY(session.step(1, &more));
+    //         draw_a_frame();
+    //     }
+    Status begin(const Row* rows, size_t n_rows, float* logits);
+    Status step(size_t budget, bool* more);
+    void cancel();
+
     // The tokens of sequence `seq` so far.
     size_t n_past(size_t seq = 0) const;
 
@@ -136,6 +152,9 @@ public:
 
 private:
     friend struct ForwardPass;
+
+    void start_chunk();
+    void end_chunk();
 
     const Model* model_ = nullptr;
     const Compute* compute_ = nullptr;

@@ -10,51 +10,73 @@
 
 namespace minigpt {
 
-// One pass over at most max_rows rows.
+// The work on one chunk of a call's rows, as step() cuts it: each layer, then the output head in
+// pieces that read about as many weights as a layer does.
 struct ForwardPass {
     Session& session;
-    const Row* rows;  // [n_rows]
-    size_t n_rows;
     const Compute& compute;
     const Config& config;
     Buffers& b;
-    size_t n_runs = 0;
+    Pass& pass;
+    const Row* rows;  // [n_rows]
+    size_t n_rows;
+    ModelWeights weights;
 
-    ForwardPass(Session& s, const Row* r, size_t n)
+    explicit ForwardPass(Session& s)
         : session(s),
-          rows(r),
-          n_rows(n),
           compute(*s.compute_),
           config(s.model_->config()),
-          b(*s.buffers_) {}
+          b(*s.buffers_),
+          pass(b.pass),
+          rows(pass.rows),
+          n_rows(pass.n_chunk),
+          weights(*s.model_) {}
 
-    // logits [rows that want them, n_vocab]; returns where the next pass writes.
-    float* run(float* logits) {
-        ModelWeights weights(*session.model_);
-        embed(weights);
-        for (size_t layer = 0; layer < config.n_layer; layer++) {
-            LayerWeights w = weights.next_layer();
-            norm(b.h, b.x, w.ln_1, n_rows);
-            attend(layer, w);
-            norm(b.h, b.x, w.ln_2, n_rows);
-            feed_forward(w);
+    size_t head_pieces() const {
+        if (pass.n_wanted == 0)
+            return 0;
+        uint64_t layer = uint64_t{config.n_embd} * (4 * uint64_t{config.n_embd} + 2 * config.n_ff);
+        uint64_t head = uint64_t{config.n_embd} * config.n_vocab;
+        size_t n_panels = (config.n_vocab + kPanel - 1) / kPanel;
+        uint64_t pieces = (head + layer - 1) / layer;
+        return pieces < n_panels ? static_cast<size_t>(pieces) : n_panels;
+    }
+
+    // Does unit pass.unit; false when it was the chunk's last.
+    bool run() {
+        if (pass.unit == 0)
+            embed();
+        if (pass.unit < config.n_layer) {
+            run_layer(pass.unit);
+        } else {
+            unembed(pass.unit - config.n_layer, head_pieces());
         }
-        return unembed(weights, logits);
+        pass.unit++;
+        return pass.unit < config.n_layer + head_pieces();
+    }
+
+    void run_layer(size_t layer) {
+        LayerWeights w = weights.layer(layer);
+        norm(b.h, b.x, w.ln_1, n_rows);
+        attend(layer, w);
+        norm(b.h, b.x, w.ln_2, n_rows);
+        feed_forward(w);
     }
 
     // x = wte[id] + wpe[position], and the stretches of rows that share a sequence.
-    void embed(const ModelWeights& weights) {
+    void embed() {
         PanelMatrix wte = weights.token_table();
         ElementType type;
         const unsigned char* wpe = static_cast<const unsigned char*>(weights.position_table(&type));
         size_t row_bytes = config.n_embd * bytes_of(type);
-        n_runs = 0;
+        memset(b.n_new, 0, session.n_seq_ * sizeof(size_t));
+        pass.n_runs = 0;
         for (size_t i = 0; i < n_rows; i++) {
             size_t seq = rows[i].seq;
-            size_t position = b.n_past[seq]++;
+            size_t position = b.n_past[seq] + b.n_new[seq]++;
             if (i == 0 || rows[i - 1].seq != seq)
-                b.runs[n_runs++] = {{}, i, 0, position};
-            b.runs[n_runs - 1].n_rows++;
+                b.runs[pass.n_runs++] = {{}, i, 0, position};
+            b.runs[pass.n_runs - 1].n_rows++;
             float* x = b.x + i * config.n_embd;
             float* position_row = b.h + i * config.n_embd;
             gather_row(x, wte, static_cast<size_t>(rows[i].id));
@@ -68,11 +90,11 @@ struct ForwardPass {
         size_t n_embd = config.n_embd, ld = 3 * n_embd;
         const float* q = b.wide;
         apply(b.wide, b.h, w.c_attn);
-        for (size_t i = 0; i < n_runs; i++) {
+        for (size_t i = 0; i < pass.n_runs; i++) {
             b.runs[i].cache = cache(rows[b.runs[i].first_row].seq, layer);
         }
-        kv_append(compute, b.runs, n_runs, q + n_embd, q + 2 * n_embd, ld);
-        attention(compute, b.h, n_embd, q, ld, b.runs, n_runs, scale(layer), b.scratch);
+        kv_append(compute, b.runs, pass.n_runs, q + n_embd, q + 2 * n_embd, ld);
+        attention(compute, b.h, n_embd, q, ld, b.runs, pass.n_runs, scale(layer), b.scratch);
         apply(b.wide, b.h, w.attn_c_proj);
         add(compute, b.x, b.wide, n_rows * n_embd);
     }
@@ -85,23 +107,32 @@ struct ForwardPass {
         add(compute, b.x, b.h, n_rows * config.n_embd);
     }
 
-    // logits = ln_f(x) wte^T, for the rows that want them
-    float* unembed(ModelWeights& weights, float* logits) {
-        size_t n_embd = config.n_embd, n_wanted = 0;
+    // logits = ln_f(x) wte^T, for the rows that want them; the piece-th of n_pieces of its columns.
+    void unembed(size_t piece, size_t n_pieces) {
+        size_t n_embd = config.n_embd;
+        if (piece == 0) {
+            gather_wanted();
+            norm(b.h, b.x, weights.ln_f(), pass.n_wanted);
+        }
+        PanelMatrix head = weights.head();
+        size_t n_panels = (head.n_out + kPanel - 1) / kPanel;
+        size_t first = n_panels * piece / n_pieces * kPanel;
+        size_t end = n_panels * (piece + 1) / n_pieces * kPanel;
+        head = outputs_of(head, first, (end < head.n_out ? end : head.n_out) - first);
+        linear(compute, pass.logits + first, config.n_vocab, b.h, n_embd, head, nullptr,
+               pass.n_wanted, b.scratch);
+    }
+
+    // The rows of x that want logits, moved together.
+    void gather_wanted() {
+        size_t n_embd = config.n_embd, n = 0;
         for (size_t i = 0; i < n_rows; i++) {
             if (!rows[i].logits)
                 continue;
-            if (n_wanted != i) {
-                memcpy(b.x + n_wanted * n_embd, b.x + i * n_embd, n_embd * sizeof(float));
-            }
-            n_wanted++;
+            if (n != i)
+                memcpy(b.x + n * n_embd, b.x + i * n_embd, n_embd * sizeof(float));
+            n++;
         }
-        if (n_wanted == 0)
-            return logits;
-        norm(b.h, b.x, weights.ln_f(), n_wanted);
-        linear(compute, logits, config.n_vocab, b.h, n_embd, weights.head(), nullptr, n_wanted,
-               b.scratch);
-        return logits + n_wanted * config.n_vocab;
     }
 
     void norm(float* y, const float* x, const NormWeights& w, size_t n) {
@@ -166,18 +197,66 @@ Status check_rows(const Session& session, const Row* rows, size_t n_rows, const 
 
 }  // namespace
 
-Status Session::forward(const Row* rows, size_t n_rows, float* logits) {
+void Session::start_chunk() {
+    Pass& pass = buffers_->pass;
+    pass.n_chunk = pass.n_rows < max_rows_ ? pass.n_rows : max_rows_;
+    pass.unit = 0;
+    pass.n_wanted = 0;
+    for (size_t i = 0; i < pass.n_chunk; i++)
+        pass.n_wanted += pass.rows[i].logits;
+}
+
+// What the chunk computed becomes part of its sequences.
+void Session::end_chunk() {
+    Pass& pass = buffers_->pass;
+    for (size_t seq = 0; seq < n_seq_; seq++)
+        buffers_->n_past[seq] += buffers_->n_new[seq];
+    if (pass.n_wanted != 0)
+        pass.logits += pass.n_wanted * model_->config().n_vocab;
+    pass.rows += pass.n_chunk;
+    pass.n_rows -= pass.n_chunk;
+}
+
+Status Session::begin(const Row* rows, size_t n_rows, float* logits) {
     if (model_ == nullptr)
         return Status::error(Code::bad_argument, "the session is not created");
+    if (buffers_->pass.n_rows != 0)
+        return Status::error(Code::bad_argument, "a call is under way: step() or cancel() it");
     MINIGPT_TRY(check_rows(*this, rows, n_rows, logits, *buffers_));
-    FpEnvironment environment;
-    while (n_rows != 0) {
-        size_t n = n_rows < max_rows_ ? n_rows : max_rows_;
-        logits = ForwardPass(*this, rows, n).run(logits);
-        rows += n;
-        n_rows -= n;
-    }
+    Pass& pass = buffers_->pass;
+    pass.rows = rows;
+    pass.n_rows = n_rows;
+    pass.logits = logits;
+    if (n_rows != 0)
+        start_chunk();
     return Status();
+}
+
+Status Session::step(size_t budget, bool* more) {
+    if (model_ == nullptr)
+        return Status::error(Code::bad_argument, "the session is not created");
+    FpEnvironment environment;
+    Pass& pass = buffers_->pass;
+    for (; pass.n_rows != 0 && budget != 0; budget--) {
+        if (ForwardPass(*this).run())
+            continue;
+        end_chunk();
+        if (pass.n_rows != 0)
+            start_chunk();
+    }
+    *more = pass.n_rows != 0;
+    return Status();
+}
+
+void Session::cancel() {
+    if (model_ != nullptr)
+        buffers_->pass.n_rows = 0;
+}
+
+Status Session::forward(const Row* rows, size_t n_rows, float* logits) {
+    MINIGPT_TRY(begin(rows, n_rows, logits));
+    bool more;
+    return step(static_cast<size_t>(-1), &more);
 }
 
 }  // namespace minigpt

@@ -28,10 +28,9 @@ struct LayerWeights {
     LinearWeights mlp_c_proj;
 };
 
-// Walks the directory in its order, which Model::open has verified.
+// Reads the directory, whose order Model::open has verified.
 struct ModelWeights {
-    explicit ModelWeights(const Model& model)
-        : model_(model), biases_(model.config().biases), index_(2) {}
+    explicit ModelWeights(const Model& model) : model_(model) {}
 
     PanelMatrix token_table() const {
         FileTensor t = entry(0);
@@ -43,18 +42,21 @@ struct ModelWeights {
         *type = static_cast<ElementType>(t.type);
         return data(t);
     }
-    // To be called once for each layer, in order, then ln_f.
-    LayerWeights next_layer() {
-        LayerWeights layer;
-        layer.ln_1 = next_norm(kBiasLn1);
-        layer.c_attn = next_linear(kBiasAttnQkv);
-        layer.attn_c_proj = next_linear(kBiasAttnProj);
-        layer.ln_2 = next_norm(kBiasLn2);
-        layer.c_fc = next_linear(kBiasFc);
-        layer.mlp_c_proj = next_linear(kBiasMlpProj);
-        return layer;
+    LayerWeights layer(size_t layer) const {
+        size_t index = 2 + layer * layer_tensors();
+        LayerWeights w;
+        w.ln_1 = norm(kBiasLn1, &index);
+        w.c_attn = linear(kBiasAttnQkv, &index);
+        w.attn_c_proj = linear(kBiasAttnProj, &index);
+        w.ln_2 = norm(kBiasLn2, &index);
+        w.c_fc = linear(kBiasFc, &index);
+        w.mlp_c_proj = linear(kBiasMlpProj, &index);
+        return w;
     }
-    NormWeights ln_f() { return next_norm(kBiasLnF); }
+    NormWeights ln_f() const {
+        size_t index = 2 + model_.config().n_layer * layer_tensors();
+        return norm(kBiasLnF, &index);
+    }
     // The output head, without its padding rows: [n_embd, n_vocab].
     PanelMatrix head() const {
         PanelMatrix head = token_table();
@@ -74,21 +76,29 @@ private:
         return t;
     }
     const unsigned char* data(const FileTensor& t) const { return model_.image_ + t.offset; }
-    const float* next_vector() { return reinterpret_cast<const float*>(data(entry(index_++))); }
-    NormWeights next_norm(uint32_t bias) {
-        const float* w = next_vector();
-        return {w, (biases_ & bias) != 0 ? next_vector() : nullptr};
+    size_t layer_tensors() const {
+        const Config& c = model_.config();
+        size_t others = 2 + 1 + ((c.biases & kBiasLnF) != 0) + !c.tied;
+        return (model_.n_tensors() - others) / c.n_layer;
     }
-    LinearWeights next_linear(uint32_t bias) {
-        FileTensor t = entry(index_++);
+    bool has(uint32_t bias) const { return (model_.config().biases & bias) != 0; }
+
+    // Each takes what stands at *index, and its bias if the model has one, and moves past it.
+    const float* vector(size_t* index) const {
+        return reinterpret_cast<const float*>(data(entry((*index)++)));
+    }
+    NormWeights norm(uint32_t bias, size_t* index) const {
+        const float* w = vector(index);
+        return {w, has(bias) ? vector(index) : nullptr};
+    }
+    LinearWeights linear(uint32_t bias, size_t* index) const {
+        FileTensor t = entry((*index)++);
         PanelMatrix w = {data(t), static_cast<ElementType>(t.type), static_cast<size_t>(t.shape[0]),
                          static_cast<size_t>(t.shape[1])};
-        return {w, (biases_ & bias) != 0 ? next_vector() : nullptr};
+        return {w, has(bias) ? vector(index) : nullptr};
     }
 
     const Model& model_;
-    uint32_t biases_;
-    size_t index_;
 };
 
 }  // namespace minigpt

@@ -95,7 +95,7 @@ Buffers place_buffers(const Model& model, const Plan& plan, const Compute& compu
     size_t longest = c.n_ff > c.n_embd ? c.n_ff : c.n_embd;  // a linear layer's n_in
     size_t scratch = linear_scratch_bytes(compute, plan.max_rows, longest);
     size_t attention = attention_scratch_bytes(compute, plan.n_ctx, c.head_dim());
-    Buffers b;
+    Buffers b = {};
     b.x = layouter->place<float>(times(plan.max_rows, c.n_embd));
     b.h = layouter->place<float>(times(plan.max_rows, c.n_embd));
     b.wide = layouter->place<float>(times(plan.max_rows, widest));
@@ -181,6 +181,8 @@ Status Session::rewind(size_t n_past, size_t seq) {
         return Status::error(Code::bad_argument, "rewind to %zu; the sequence has %zu tokens",
                              n_past, buffers_->n_past[seq]);
     }
+    if (buffers_->pass.n_rows != 0)
+        return Status::error(Code::bad_argument, "a call is under way: step() or cancel() it");
     buffers_->n_past[seq] = n_past;
     return Status();
 }

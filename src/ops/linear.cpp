@@ -7,6 +7,11 @@
 
 namespace minigpt {
 
+PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out) {
+    const char* data = static_cast<const char*>(w.data) + first * w.n_in * bytes_of(w.type);
+    return {data, w.type, w.n_in, n_out};
+}
+
 size_t linear_scratch_bytes(const Compute&, size_t max_rows, size_t max_n_in) {
     return round_up(max_rows * max_n_in * sizeof(float), kAlign);
 }

@@ -17,6 +17,9 @@ struct PanelMatrix {
     size_t n_in, n_out;
 };
 
+// The outputs first ... first + n_out - 1 of a matrix; `first` is a multiple of 16.
+PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out);
+
 // Bytes of scratch that linear() needs for any call of at most max_rows rows and max_n_in inputs.
 // A multiple of 64.
 size_t linear_scratch_bytes(const Compute& compute, size_t max_rows, size_t max_n_in);

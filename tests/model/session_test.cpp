@@ -255,6 +255,46 @@ TEST_CASE("session: only the rows that ask get logits, and the answer does not d
     CHECK(some.back() == 42.0f);
 }
 
+TEST_CASE("session: in steps of any size it is the same bits, and never more than asked for") {
+    for (const NamedConfig& named : odd_configs()) {
+        CAPTURE(std::string(named.name));
+        Loaded loaded(named.config, 22);
+        size_t n = named.config.n_ctx;
+        std::vector<Row> rows = rows_of(random_ids(named.config, n, 23));
+        SessionOptions options;
+        options.max_rows = 11;
+        Session session;
+        REQUIRE(session.create(loaded.model, options).ok());
+        std::vector<float> expected = run(session, rows, {n});
+        size_t n_chunks = (n + 10) / 11;
+        for (size_t budget : {1, 2, 3, 1000}) {
+            REQUIRE(session.rewind(0).ok());
+            std::vector<float> logits(expected.size());
+            REQUIRE(session.begin(rows.data(), n, logits.data()).ok());
+            CHECK(session.n_past() == 0);
+            CHECK(session.begin(rows.data(), n, logits.data()).code() == Code::bad_argument);
+            CHECK(session.forward(rows.data(), 1, logits.data()).code() == Code::bad_argument);
+            CHECK(session.rewind(0).code() == Code::bad_argument);
+            size_t n_steps = 0;
+            for (bool more = true; more; n_steps++)
+                REQUIRE(session.step(budget, &more).ok());
+            CHECK(same_bits(logits, expected));
+            CHECK(session.n_past() == n);
+            // Each chunk has n_layer layers and at least one piece of the head.
+            CHECK(n_steps * budget >= n_chunks * (named.config.n_layer + 1));
+        }
+        bool more;
+        REQUIRE(session.rewind(0).ok());
+        REQUIRE(session.begin(rows.data(), n, expected.data()).ok());
+        REQUIRE(session.step(0, &more).ok());
+        CHECK(more);
+        session.cancel();
+        REQUIRE(session.step(1, &more).ok());
+        CHECK(!more);
+        CHECK(session.n_past() == 0);
+    }
+}
+
 TEST_CASE("session: rewound to any position it goes on as if the rest had never been") {
     Config config = odd_configs()[0].config;
     Loaded loaded(config);
