@@ -122,7 +122,7 @@ TEST_CASE("convert pickle: containers, memos and marks") {
 }
 
 TEST_CASE("convert pickle: an opcode or a name that no checkpoint needs is refused by name") {
-    for (const auto& [ops, name] : std::vector<std::pair<std::string, std::string>>{
+    for (const auto& bad : std::vector<std::pair<std::string, std::string>>{
              {"ios\nsystem\n", "INST at byte 2"},
              {"(o", "OBJ at byte 3"},
              {"P1\n", "PERSID"},
@@ -140,8 +140,8 @@ TEST_CASE("convert pickle: an opcode or a name that no checkpoint needs is refus
              {"ccollections\nOrderedDict.__init__\n", "OrderedDict.__init__"},
              {"ccollections OrderedDict\n\n", "collections.OrderedDict"},
              {"\x80\x06", "PROTO"}}) {
-        CAPTURE(name);
-        check_bad("\x80\x02" + ops + ".", name);
+        CAPTURE(bad.second);
+        check_bad("\x80\x02" + bad.first + ".", bad.second);
     }
     check_bad("ca\nType\n)R.", "no function");
     check_bad("K\1)R.", "calls what is no name");

@@ -285,17 +285,16 @@ TEST_CASE("convert torch: settings beside the weights, as a dictionary or an obj
         check_torch_refused(file, {"--activation gelu_tanh", "gelu_erf"},
                             given({}, Activation::gelu_tanh));
     }
-    for (const auto& [name, value] :
-         std::map<std::string, std::string>{{"n_layer", integer(3)},
-                                            {"n_embd", integer(16)},
-                                            {"block_size", integer(7)},
-                                            {"vocab_size", integer(19)},
-                                            {"activation", text("relu")},
-                                            {"n_head", integer(0)},
-                                            {"num_heads", integer(4)},
-                                            {"layer_norm_epsilon", real(0)}}) {
-        CAPTURE(name);
-        std::string config = dict({{"n_head", integer(2)}, {name, value}});
+    for (const auto& wrong : std::map<std::string, std::string>{{"n_layer", integer(3)},
+                                                                {"n_embd", integer(16)},
+                                                                {"block_size", integer(7)},
+                                                                {"vocab_size", integer(19)},
+                                                                {"activation", text("relu")},
+                                                                {"n_head", integer(0)},
+                                                                {"num_heads", integer(4)},
+                                                                {"layer_norm_epsilon", real(0)}}) {
+        CAPTURE(wrong.first);
+        std::string config = dict({{"n_head", integer(2)}, wrong});
         check_torch_refused(torch.file(dict({{"model", torch.state_dict()}, {"config", config}})),
                             {}, given({}, Activation::gelu_erf));
     }
@@ -325,8 +324,9 @@ TEST_CASE("convert torch: strides, offsets and shared storages") {
     check_torch(views.file(views.state_dict()), model.tensors, tanh_heads());
 
     // Numbers far apart: every third column, every fifth row, both; a row that repeats.
-    for (const auto& [row, col] : std::vector<std::pair<uint64_t, uint64_t>>{
+    for (const auto& strides : std::vector<std::pair<uint64_t, uint64_t>>{
              {3 * 32, 3}, {5 * 32, 1}, {1, 40}, {7, 3 * 7 * 8}, {9000, 40000}, {40000, 1}}) {
+        uint64_t row = strides.first, col = strides.second;
         CAPTURE(row);
         const SavedTensor& t = model.tensor("h.1.mlp.c_fc.weight");
         std::string data((7 * row + 31 * col + 1) * 4, '\x7f');
