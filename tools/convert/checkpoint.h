@@ -27,7 +27,8 @@ struct SourceTensor {
 // What a checkpoint says of its model. A reader leaves unset what its format does not tell, and
 // sets what the format implies.
 struct SourceConfig {
-    std::optional<uint64_t> n_rows;  // of the token table
+    std::optional<uint64_t> n_rows;   // of the token table
+    std::optional<uint64_t> n_vocab;  // where the format counts the rows that are tokens
     std::optional<uint64_t> n_ctx, n_embd, n_head, n_layer;
     std::optional<uint64_t> n_ff;  // unset: 4 n_embd
     std::optional<double> layer_norm_epsilon;

@@ -160,9 +160,8 @@ Status keep_latest(const std::string& folder, std::vector<Found>* all) {
         return Status();
     std::string latest;
     MINIGPT_TRY(latest_tensorflow(folder, &latest));
-    auto found = std::find_if(all->begin(), all->end(), [&](const Found& one) {
-        return name_of_path(one.path) == latest;
-    });
+    auto found = std::find_if(all->begin(), all->end(),
+                              [&](const Found& one) { return name_of_path(one.path) == latest; });
     if (found != all->end())
         *all = {*found};
     return Status();

@@ -88,47 +88,52 @@ const NameRule kGgufRules[] = {
     {"output.weight", "lm_head.weight", false, Role::parameter},
 };
 
-// ggml's first GPT-2 files: OpenAI's names, and OpenAI's matrices but for the one that was
-// transposed for its program.
-const NameRule kGgmlRules[] = {
-    {"model/wte", "wte.weight", false, Role::parameter},
-    {"model/wpe", "wpe.weight", false, Role::parameter},
-    {"model/h{i}/ln_1/g", "h.{i}.ln_1.weight", false, Role::parameter},
-    {"model/h{i}/ln_1/b", "h.{i}.ln_1.bias", false, Role::parameter},
-    {"model/h{i}/attn/c_attn/w", "h.{i}.attn.c_attn.weight", false, Role::parameter},
-    {"model/h{i}/attn/c_attn/b", "h.{i}.attn.c_attn.bias", false, Role::parameter},
-    {"model/h{i}/attn/c_proj/w", "h.{i}.attn.c_proj.weight", false, Role::parameter},
-    {"model/h{i}/attn/c_proj/b", "h.{i}.attn.c_proj.bias", false, Role::parameter},
-    {"model/h{i}/ln_2/g", "h.{i}.ln_2.weight", false, Role::parameter},
-    {"model/h{i}/ln_2/b", "h.{i}.ln_2.bias", false, Role::parameter},
-    {"model/h{i}/mlp/c_fc/w", "h.{i}.mlp.c_fc.weight", false, Role::parameter},
-    {"model/h{i}/mlp/c_fc/b", "h.{i}.mlp.c_fc.bias", false, Role::parameter},
-    {"model/h{i}/mlp/c_proj/w", "h.{i}.mlp.c_proj.weight", true, Role::parameter},
-    {"model/h{i}/mlp/c_proj/b", "h.{i}.mlp.c_proj.bias", false, Role::parameter},
-    {"model/ln_f/g", "ln_f.weight", false, Role::parameter},
-    {"model/ln_f/b", "ln_f.bias", false, Role::parameter},
-    {"model/lm_head", "lm_head.weight", false, Role::parameter},
-};
+// OpenAI's names. Its matrices are [1, n_in, n_out]; `others` and `mlp_proj` say which of them a
+// format of the same names keeps transposed.
+#define MINIGPT_OPENAI(source, target, transposed)                           \
+    {"model/" source "/w", target ".weight", transposed, Role::parameter}, { \
+        "model/" source "/b", target ".bias", false, Role::parameter         \
+    }
+#define MINIGPT_OPENAI_NORM(source, target)                             \
+    {"model/" source "/g", target ".weight", false, Role::parameter}, { \
+        "model/" source "/b", target ".bias", false, Role::parameter    \
+    }
+#define MINIGPT_OPENAI_RULES(others, mlp_proj)                           \
+    {"model/wte", "wte.weight", false, Role::parameter},                 \
+        {"model/wpe", "wpe.weight", false, Role::parameter},             \
+        MINIGPT_OPENAI_NORM("h{i}/ln_1", "h.{i}.ln_1"),                  \
+        MINIGPT_OPENAI("h{i}/attn/c_attn", "h.{i}.attn.c_attn", others), \
+        MINIGPT_OPENAI("h{i}/attn/c_proj", "h.{i}.attn.c_proj", others), \
+        MINIGPT_OPENAI_NORM("h{i}/ln_2", "h.{i}.ln_2"),                  \
+        MINIGPT_OPENAI("h{i}/mlp/c_fc", "h.{i}.mlp.c_fc", others),       \
+        MINIGPT_OPENAI("h{i}/mlp/c_proj", "h.{i}.mlp.c_proj", mlp_proj), \
+        MINIGPT_OPENAI_NORM("ln_f", "ln_f"), {                           \
+        "model/lm_head", "lm_head.weight", false, Role::parameter        \
+    }
 
-// Its later ones: all four are.
-const NameRule kGgmlLinearRules[] = {
-    {"model/wte", "wte.weight", false, Role::parameter},
-    {"model/wpe", "wpe.weight", false, Role::parameter},
-    {"model/h{i}/ln_1/g", "h.{i}.ln_1.weight", false, Role::parameter},
-    {"model/h{i}/ln_1/b", "h.{i}.ln_1.bias", false, Role::parameter},
-    {"model/h{i}/attn/c_attn/w", "h.{i}.attn.c_attn.weight", true, Role::parameter},
-    {"model/h{i}/attn/c_attn/b", "h.{i}.attn.c_attn.bias", false, Role::parameter},
-    {"model/h{i}/attn/c_proj/w", "h.{i}.attn.c_proj.weight", true, Role::parameter},
-    {"model/h{i}/attn/c_proj/b", "h.{i}.attn.c_proj.bias", false, Role::parameter},
-    {"model/h{i}/ln_2/g", "h.{i}.ln_2.weight", false, Role::parameter},
-    {"model/h{i}/ln_2/b", "h.{i}.ln_2.bias", false, Role::parameter},
-    {"model/h{i}/mlp/c_fc/w", "h.{i}.mlp.c_fc.weight", true, Role::parameter},
-    {"model/h{i}/mlp/c_fc/b", "h.{i}.mlp.c_fc.bias", false, Role::parameter},
-    {"model/h{i}/mlp/c_proj/w", "h.{i}.mlp.c_proj.weight", true, Role::parameter},
-    {"model/h{i}/mlp/c_proj/b", "h.{i}.mlp.c_proj.bias", false, Role::parameter},
-    {"model/ln_f/g", "ln_f.weight", false, Role::parameter},
-    {"model/ln_f/b", "ln_f.bias", false, Role::parameter},
-    {"model/lm_head", "lm_head.weight", false, Role::parameter},
+const NameRule kOpenAiRules[] = {MINIGPT_OPENAI_RULES(false, false)};
+// ggml's first GPT-2 files: the one that was transposed for its program; its later ones: all four.
+const NameRule kGgmlRules[] = {MINIGPT_OPENAI_RULES(false, true)};
+const NameRule kGgmlLinearRules[] = {MINIGPT_OPENAI_RULES(true, true)};
+
+// llm.c's struct ParameterTensors; the layer is ours. Its matrices are [n_out, n_in].
+const NameRule kLlmCRules[] = {
+    {"wte", "wte.weight", false, Role::parameter},
+    {"wpe", "wpe.weight", false, Role::parameter},
+    {"ln1w.{i}", "h.{i}.ln_1.weight", false, Role::parameter},
+    {"ln1b.{i}", "h.{i}.ln_1.bias", false, Role::parameter},
+    {"qkvw.{i}", "h.{i}.attn.c_attn.weight", true, Role::parameter},
+    {"qkvb.{i}", "h.{i}.attn.c_attn.bias", false, Role::parameter},
+    {"attprojw.{i}", "h.{i}.attn.c_proj.weight", true, Role::parameter},
+    {"attprojb.{i}", "h.{i}.attn.c_proj.bias", false, Role::parameter},
+    {"ln2w.{i}", "h.{i}.ln_2.weight", false, Role::parameter},
+    {"ln2b.{i}", "h.{i}.ln_2.bias", false, Role::parameter},
+    {"fcw.{i}", "h.{i}.mlp.c_fc.weight", true, Role::parameter},
+    {"fcb.{i}", "h.{i}.mlp.c_fc.bias", false, Role::parameter},
+    {"fcprojw.{i}", "h.{i}.mlp.c_proj.weight", true, Role::parameter},
+    {"fcprojb.{i}", "h.{i}.mlp.c_proj.bias", false, Role::parameter},
+    {"lnfw", "ln_f.weight", false, Role::parameter},
+    {"lnfb", "ln_f.bias", false, Role::parameter},
 };
 
 constexpr char kLayer[] = "{i}";
@@ -187,6 +192,14 @@ const Dialect kGgml = {
 
 const Dialect kGgmlLinear = {
     "ggml", nullptr, 0, kGgmlLinearRules, sizeof kGgmlLinearRules / sizeof kGgmlLinearRules[0],
+};
+
+const Dialect kOpenAi = {
+    "OpenAI", nullptr, 0, kOpenAiRules, sizeof kOpenAiRules / sizeof kOpenAiRules[0],
+};
+
+const Dialect kLlmC = {
+    "llm.c", nullptr, 0, kLlmCRules, sizeof kLlmCRules / sizeof kLlmCRules[0],
 };
 
 std::optional<Match> match(const Dialect& dialect, const std::string& name) {

@@ -43,6 +43,8 @@ extern const Dialect kGguf;
 // ggml's GPT-2 files have their matrices [n_in, n_out] but for mlp/c_proj, or all [n_out, n_in].
 extern const Dialect kGgml;
 extern const Dialect kGgmlLinear;
+extern const Dialect kOpenAi;
+extern const Dialect kLlmC;
 
 struct Match {
     const NameRule* rule;

@@ -92,9 +92,15 @@ Status Planner::take_sizes() {
     to->layer_norm_epsilon = static_cast<float>(from.layer_norm_epsilon.value_or(1e-5));
     to->scale_attn_weights = from.scale_attn_weights;
     to->scale_attn_by_inverse_layer_idx = from.scale_attn_by_inverse_layer_idx;
-    to->n_vocab = to->n_rows;
+    uint64_t n_tokens = from.n_vocab.value_or(to->n_rows);
+    MINIGPT_TRY(set_size(n_tokens, "n_vocab", &to->n_vocab));
     const Vocabulary& vocabulary = checkpoint_.vocabulary;
     if (vocabulary.kind != TokenizerKind::none) {
+        if (from.n_vocab && vocabulary.n_tokens() > *from.n_vocab) {
+            return Status::error(Code::bad_file, "%s: %s tokens, but the checkpoint has %s",
+                                 vocabulary.source.c_str(), grouped(vocabulary.n_tokens()).c_str(),
+                                 grouped(*from.n_vocab).c_str());
+        }
         if (vocabulary.n_tokens() > to->n_rows) {
             return Status::error(Code::bad_file, "%s: %s tokens, but %s has %s rows",
                                  vocabulary.source.c_str(), grouped(vocabulary.n_tokens()).c_str(),

@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "file.h"
+#include "llmc.h"
 #include "vocabulary.h"
 
 namespace minigpt::convert {
@@ -69,6 +70,8 @@ Status load_file(const std::string& folder, const std::string& name, Vocabulary*
     MINIGPT_TRY(read_in(folder, name, &text));
     if (!text.empty() && text[0] == '\x80')
         return parse_meta_pickle(text, name, vocabulary);
+    if (is_llmc_tokenizer(text))
+        return load_llmc_tokenizer(name, text, vocabulary);
     size_t first = text.find_first_not_of(" \t\r\n");
     bool is_json = ends_with(name, ".json") || (first != std::string::npos && text[first] == '{');
     if (!is_json)
@@ -92,7 +95,7 @@ Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary) {
         return load_file(folder, whole, vocabulary);
     if (!merges.empty())
         return load_file(folder, merges, vocabulary);
-    if (std::string meta = first_of(folder, {"meta.pkl"}); !meta.empty())
+    if (std::string meta = first_of(folder, {"meta.pkl", "gpt2_tokenizer.bin"}); !meta.empty())
         return load_file(folder, meta, vocabulary);
     *vocabulary = Vocabulary();
     return Status();
@@ -115,7 +118,8 @@ Status load_vocabulary(const std::string& path, Vocabulary* vocabulary) {
         return Status();
     return Status::error(Code::bad_file,
                          "%s: no vocabulary there; looked for vocab.json, "
-                         "encoder.json, merges.txt, vocab.bpe, tokenizer.json and meta.pkl",
+                         "encoder.json, merges.txt, vocab.bpe, tokenizer.json, meta.pkl and "
+                         "gpt2_tokenizer.bin",
                          name.c_str());
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("convert folder: an index and its parts must agree") {
     }
 }
 
-TEST_CASE("convert folder: none, two, or a kind that is not read") {
+TEST_CASE("convert folder: none, two, or a magic number only") {
     TempFolder empty;
     check_refused_folder(empty.path(), {"no checkpoint", "*.safetensors"});
     check_refused_folder(empty / "nothing", {"no such file"});
@@ -120,14 +120,12 @@ TEST_CASE("convert folder: none, two, or a kind that is not read") {
     model.files["other.safetensors"] = safetensors(model.tensors);
     check_refused(model, {"2 checkpoints", "model.safetensors", "other.safetensors"});
 
-    for (const auto& [name, bytes] : std::map<std::string, std::string>{
-             {"GGUF", "GGUF"},
-             {"ggml", "lmgg"},
-             {"llm.c", "\xc6\xd7\x34\x01"},
-             {"TensorFlow", "0123456789\x57\xfb\x80\x8b\x24\x75\x47\xdb"}}) {
+    // Each kind's magic number and no more.
+    for (const char* bytes :
+         {"GGUF", "lmgg", "\xc6\xd7\x34\x01", "0123456789\x57\xfb\x80\x8b\x24\x75\x47\xdb"}) {
         TempFolder folder;
         write_file(folder / "model", bytes);
-        check_refused_folder(folder.path(), {name, "does not read"});
+        check_refused_folder(folder.path(), {"model: "});
     }
 }
 

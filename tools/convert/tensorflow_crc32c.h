@@ -1,0 +1,16 @@
+// CRC-32C (Castagnoli; RFC 3720, appendix B.4), as LevelDB's tables keep it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace minigpt::convert {
+
+// The checksum of data[0 ... n_bytes - 1], going on from `crc`, that of the bytes before.
+uint32_t crc32c(const void* data, size_t n_bytes, uint32_t crc = 0);
+
+// The form in which a checksum is stored, so that a checksum over checksums stays a good one:
+// rotated right by 15 bits, plus a constant.
+uint32_t mask_crc32c(uint32_t crc);
+
+}  // namespace minigpt::convert

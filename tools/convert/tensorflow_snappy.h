@@ -1,0 +1,23 @@
+// Snappy's raw format, the compression of a table's blocks.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "minigpt/status.h"
+
+namespace minigpt::convert {
+
+// Unpacks data[0 ... n_bytes - 1].
+//
+//     varint      the unpacked length
+//     elements    tag byte; its low two bits: 0 literal, 1, 2, 3 copies with offsets of 1, 2, 4
+//     bytes
+//
+// Memory: the unpacked length, which is refused where it is more than max_bytes or more than so
+// many bytes can unpack to. Errors (bad_file): a literal or an offset that is cut off; a copy from
+// before the start; a length that is not the claimed one.
+Status unpack_snappy(const unsigned char* data, size_t n_bytes, size_t max_bytes,
+                     std::string* unpacked);
+
+}  // namespace minigpt::convert
