@@ -61,6 +61,14 @@ public:
     // The token's bytes, in place (not NUL-terminated); length 0 for an id outside.
     const char* token(int32_t id, size_t* n_bytes) const;
 
+    // How many merges there are (0 but in bpe), and all of them, by rank.
+    //
+    //   merges  [n_merges()]  out
+    //
+    // Errors: bad_file (tables with a rank outside or twice, or an id outside).
+    size_t n_merges() const;
+    Status merges(Merge* merges) const;
+
     // The id whose bytes are these, special or not; -1: none.
     int32_t find(const char* bytes, size_t n_bytes) const;
 

@@ -38,6 +38,8 @@ Status check_header(const TokenizerHeader& h, bool bpe) {
     if (h.merge_probes > kMaxProbes) {
         return bad_field("merge_probes", h.merge_probes, "at most 16");
     }
+    if (h.n_merges > uint64_t{1} << h.merge_bits)
+        return bad_field("n_merges", h.n_merges, "at most 2^merge_bits");
     return Status();
 }
 

@@ -206,6 +206,37 @@ const char* Tokenizer::token(int32_t id, size_t* n_bytes) const {
     return bytes;
 }
 
+size_t Tokenizer::n_merges() const {
+    return kind_ == TokenizerKind::bpe ? tables_of(tables_).header->n_merges : 0;
+}
+
+Status Tokenizer::merges(Merge* merges) const {
+    size_t n = n_merges();
+    if (n == 0)
+        return Status();
+    Tables t = tables_of(tables_);
+    for (size_t i = 0; i < n; i++)
+        merges[i].left = -1;
+    size_t n_found = 0;
+    for (size_t slot = 0; slot < size_t{1} << t.header->merge_bits; slot++) {
+        const MergeSlot& s = t.merges[slot];
+        if (s.left == kNone)
+            continue;
+        bool sound = s.rank < n && merges[s.rank].left < 0 && s.left < n_tokens_ &&
+                     s.right < n_tokens_ && s.merged < n_tokens_;
+        if (!sound) {
+            return Status::error(Code::bad_file, "tokenizer: merge of %u and %u: rank %u, token %u",
+                                 s.left, s.right, s.rank, s.merged);
+        }
+        merges[s.rank] = {static_cast<int32_t>(s.left), static_cast<int32_t>(s.right),
+                          static_cast<int32_t>(s.merged)};
+        n_found++;
+    }
+    if (n_found == n)
+        return Status();
+    return Status::error(Code::bad_file, "tokenizer: %zu merges, expected %zu", n_found, n);
+}
+
 int32_t Tokenizer::find(const char* bytes, size_t n_bytes) const {
     if (kind_ == TokenizerKind::none)
         return -1;

@@ -189,6 +189,48 @@ TEST_CASE("tokenizer: every token is found by its bytes") {
     CHECK(n == 0);
 }
 
+TEST_CASE("tokenizer: merges come back by rank, and damaged tables are refused") {
+    Vocabulary& v = gpt2_vocabulary();
+    std::vector<Merge> merges(gpt2_tokenizer().n_merges());
+    REQUIRE(merges.size() == v.merges.size());
+    REQUIRE(gpt2_tokenizer().merges(merges.data()).ok());
+    size_t n_different = 0;
+    for (size_t i = 0; i < merges.size(); i++) {
+        const Merge &a = merges[i], &b = v.merges[i];
+        n_different += a.left != b.left || a.right != b.right || a.merged != b.merged;
+    }
+    CHECK(n_different == 0);
+
+    Vocabulary small;
+    small.add_bytes();
+    for (const char* left : {"a", "b", "c"})
+        small.merge(left, "z");
+    Tokenizer t;
+    REQUIRE(small.build(&t).ok());
+    CHECK(t.n_merges() == 3);
+    REQUIRE(t.merges(merges.data()).ok());
+    size_t merge_bits = reinterpret_cast<uint32_t*>(small.tables.data())[16];
+    size_t index_bits = reinterpret_cast<uint32_t*>(small.tables.data())[13];
+    uint32_t* slots = reinterpret_cast<uint32_t*>(small.tables.data()) + 24 + (2u << index_bits);
+    for (size_t i = 0; i < size_t{4} << merge_bits; i++) {
+        bool is_empty = slots[i / 4 * 4] == 0xffffffff;
+        if (is_empty && i % 4 > 0)
+            continue;
+        uint32_t good = slots[i];
+        for (uint32_t bad : {uint32_t{0xffffffff}, uint32_t{260}, good ^ 1}) {
+            if (i % 4 != 2 && bad == (good ^ 1))
+                continue;  // another token: not seen here
+            if (is_empty && bad == 0xffffffff)
+                continue;
+            slots[i] = bad;
+            CHECK(t.merges(merges.data()).code() == Code::bad_file);
+        }
+        slots[i] = good;
+    }
+    reinterpret_cast<uint32_t*>(small.tables.data())[11] = (1u << merge_bits) + 1;
+    CHECK(t.open(small.tables.data(), small.tables.size() * 8).code() == Code::bad_file);
+}
+
 TEST_CASE("tokenizer: none says so") {
     Tokenizer t;
     size_t n;
