@@ -48,6 +48,7 @@ LIB_OBJ  := $(call obj,$(LIB_SRC))
 TEST_OBJ := $(call obj,$(TEST_SRC)) $(call obj,$(filter-out %/main.cpp,$(TOOL_SRC)))
 MODEL    := models/shakespeare.mgpt
 GPT2_DATA := $(if $(wildcard tools/gpt2/bundled_model.S),$(call obj,tools/gpt2/bundled_model.S))
+CONVERT_DATA := $(call obj,tools/convert/gpt2_merges.S)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(patsubst $(BUILD)/%,%,$@)')
@@ -59,6 +60,7 @@ $(BUILD)/libminigpt.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/gpt2: $(GPT2_DATA)
+$(BUILD)/convert: $(CONVERT_DATA)
 .SECONDEXPANSION:
 $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $$(filter $(BUILD)/obj/tools/%/$$(percent),$$(call obj,$$(TOOL_SRC))) \
                                  $(BUILD)/libminigpt.a
@@ -66,7 +68,7 @@ $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $$(filter $(BUILD)/obj/tools/%/$$(p
 	$(Q)$(CXX) $(CXXFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
 percent := %
 
-$(BUILD)/tests/run: $(TEST_OBJ) $(GPT2_DATA) $(BUILD)/libminigpt.a
+$(BUILD)/tests/run: $(TEST_OBJ) $(GPT2_DATA) $(CONVERT_DATA) $(BUILD)/libminigpt.a
 	$(call say,LD )
 	$(Q)mkdir -p $(@D) && $(CXX) $(CXXFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
 
@@ -84,6 +86,7 @@ $(BUILD)/obj/tools/%.o: tools/%.cpp $(STAMP)
 $(BUILD)/obj/tests/%.o: tests/%.cpp $(STAMP)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(CXX) $(TESTFLAGS) $(CXXFLAGS) -c -o $@ $<
+$(CONVERT_DATA): models/gpt2-merges.txt
 $(BUILD)/obj/tools/%.o: tools/%.S $(MODEL) $(STAMP)
 	$(call say,AS )
 	$(Q)mkdir -p $(@D) && $(CXX) -c -o $@ $<

@@ -4,6 +4,7 @@
 #include <future>
 #include <new>
 
+#include "export.h"
 #include "file.h"
 #include "infer.h"
 
@@ -102,20 +103,8 @@ Status Conversion::open() {
     MINIGPT_TRY(open_checkpoint(options_.source, options, &checkpoint_));
     MINIGPT_TRY(make_plan(*checkpoint_, &report_->plan));
     MINIGPT_TRY(check_tied_copy());
-    const Plan& plan = report_->plan;
-    const Vocabulary& vocabulary = checkpoint_->vocabulary;
-    report_->source_format = checkpoint_->format;
-    report_->vocabulary_kind = vocabulary.kind;
-    report_->vocabulary_source = vocabulary.source;
-    report_->n_tokens = vocabulary.n_tokens();
-    report_->n_merges = vocabulary.merges.size();
-    report_->n_specials = vocabulary.specials.size();
-    report_->type = options_.type.value_or(plan.own_type);
-    report_->notes = checkpoint_->notes;
-    report_->notes.insert(report_->notes.end(), plan.notes.begin(), plan.notes.end());
-    for (const PlannedTensor& tensor : plan.tensors) {
-        report_->n_source_bytes += checkpoint_->tensors[tensor.source].n_bytes;
-    }
+    describe(*checkpoint_, report_);
+    report_->type = options_.type.value_or(report_->plan.own_type);
     return Status();
 }
 
@@ -155,6 +144,9 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     const std::string &source = options_.source, &output = options_.output;
     Tables tables;
     CONVERT_TRY(open(), source);
+    std::string exported;
+    if (is_export(output, checkpoint_->format, &exported))
+        return export_folder(options_, exported, checkpoint_.get(), on_progress, report_);
     CONVERT_TRY(check_output(), output);
     const Plan& plan = report_->plan;
     ReadAhead reader(checkpoint_.get(), plan.tensors);
@@ -206,6 +198,22 @@ Status Scratch::reserve(uint64_t n_bytes) {
     }
     n_bytes_ = n_bytes;
     return Status();
+}
+
+void describe(const Checkpoint& checkpoint, Report* report) {
+    const Vocabulary& vocabulary = checkpoint.vocabulary;
+    const Plan& plan = report->plan;
+    report->source_format = checkpoint.format;
+    report->vocabulary_kind = vocabulary.kind;
+    report->vocabulary_source = vocabulary.source;
+    report->n_tokens = vocabulary.n_tokens();
+    report->n_merges = vocabulary.merges.size();
+    report->n_specials = vocabulary.specials.size();
+    report->type = plan.own_type;
+    report->notes = checkpoint.notes;
+    report->notes.insert(report->notes.end(), plan.notes.begin(), plan.notes.end());
+    for (const PlannedTensor& tensor : plan.tensors)
+        report->n_source_bytes += checkpoint.tensors[tensor.source].n_bytes;
 }
 
 Failure convert(const Options& options,

@@ -16,7 +16,8 @@ struct Options {
     std::optional<uint64_t> n_head;  // where the source does not say it
     std::optional<Activation> activation;
     std::optional<ElementType> type;  // unset: the source's own
-    bool force = false;               // accept NaN and infinities
+    bool force = false;               // accept NaN and infinities; replace other files
+    bool list = false;                // list.h
 };
 
 // What was found and made.
@@ -30,6 +31,7 @@ struct Report {
     uint64_t n_source_bytes = 0;  // of the tensors taken
     uint64_t n_output_bytes = 0;
     uint64_t n_denormal = 0;
+    std::string output;  // what was written, where it is more than a weight file
     std::vector<std::string> notes;
 };
 
@@ -39,14 +41,20 @@ struct Failure {
     std::string path;
 };
 
-// Converts. `on_progress` hears how many of how many bytes of the source are done. The output
-// appears only when everything went well.
+// Converts; to a Hugging Face folder where the output asks for it (export.h). `on_progress` hears
+// how many of how many bytes of the source are done. The output appears only when everything went
+// well.
 Failure convert(const Options& options,
                 const std::function<void(uint64_t done, uint64_t total)>& on_progress,
                 Report* report);
 
-// The report as lines for a reader.
+// What a report says of a checkpoint, and of report->plan where that is made: all but the output.
+void describe(const Checkpoint& checkpoint, Report* report);
+
+// The report as lines for a reader, and two of them.
 std::string text_of(const Report& report, const Options& options);
+std::string config_text(const Config& config);
+std::string vocabulary_text(const Report& report);
 
 // "gelu_tanh", "gelu_erf" or transformers' names of them; nothing for other texts.
 std::optional<Activation> given_activation(const std::string& name);

@@ -7,6 +7,7 @@
 #include "ggml.h"
 #include "gguf.h"
 #include "llmc.h"
+#include "mgpt.h"
 #include "npz.h"
 #include "safetensors.h"
 #include "tensorflow.h"
@@ -65,6 +66,9 @@ bool is_pickle(const Glimpse& glimpse) {
             ends_with(glimpse.name, ".bin"));
 }
 
+bool is_mgpt(const Glimpse& glimpse) {
+    return begins_with(glimpse, "\x89MGPT\r\n\x1a");
+}
 bool is_gguf(const Glimpse& glimpse) {
     return begins_with(glimpse, "GGUF");
 }
@@ -92,6 +96,7 @@ constexpr Format kFormats[] = {
     {"ggml", is_ggml, nullptr, open_ggml},
     {"llm.c", is_llmc, nullptr, open_llmc},
     {"TensorFlow", is_tensorflow, ".ckpt.index", open_tensorflow},
+    {"mgpt", is_mgpt, ".mgpt", open_mgpt},
 };
 
 // What trainers save beside a model in a format of models.
@@ -141,6 +146,22 @@ Status apply(const OpenOptions& options, Checkpoint* checkpoint) {
     if (options.activation)
         config.activation = options.activation;
     return Status();
+}
+
+// A checkpoint without a vocabulary, of as many rows as GPT-2 has tokens, or of those padded to a
+// multiple of 64, has GPT-2's.
+Status add_gpt2_vocabulary(Checkpoint* checkpoint) {
+    constexpr uint64_t kTokens = 50257, kPadded = 50304;
+    const SourceConfig& config = checkpoint->config;
+    bool rows_fit = config.n_rows == kTokens || config.n_rows == kPadded;
+    bool tokens_fit =
+        config.n_vocab.value_or(kTokens) == kTokens || config.n_vocab == config.n_rows;
+    if (checkpoint->vocabulary.kind != TokenizerKind::none || !rows_fit || !tokens_fit ||
+        checkpoint->format == "mgpt")
+        return Status();
+    checkpoint->notes.push_back("no vocabulary there, and " + grouped(*config.n_rows) +
+                                " rows: GPT-2's own vocabulary is taken");
+    return gpt2_vocabulary(&checkpoint->vocabulary);
 }
 
 Status no_checkpoint(const std::vector<std::string>& names) {
@@ -214,6 +235,10 @@ Status search_folder(const std::string& folder, Found* found) {
     }
     auto is_part = [&](const Found& one) { return parts.count(name_of_path(one.path)) > 0; };
     all.erase(std::remove_if(all.begin(), all.end(), is_part), all.end());
+    // What was made of a checkpoint may lie beside it.
+    auto is_made = [](const Found& one) { return one.format->open == open_mgpt; };
+    if (!std::all_of(all.begin(), all.end(), is_made))
+        all.erase(std::remove_if(all.begin(), all.end(), is_made), all.end());
     if (all.empty())
         return no_checkpoint(names);
     MINIGPT_TRY(keep_latest(folder, &all));
@@ -261,7 +286,8 @@ Status open_checkpoint(const std::string& path, const OpenOptions& options,
                              name.c_str(), found.format->name);
     }
     MINIGPT_TRY(found.format->open(found.path, options, checkpoint));
-    return apply(options, checkpoint->get());
+    MINIGPT_TRY(apply(options, checkpoint->get()));
+    return add_gpt2_vocabulary(checkpoint->get());
 }
 
 }  // namespace minigpt::convert

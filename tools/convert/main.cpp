@@ -5,6 +5,7 @@
 #include <new>
 
 #include "convert.h"
+#include "list.h"
 #include "progress.h"
 
 namespace {
@@ -15,7 +16,9 @@ using minigpt::convert::Report;
 
 constexpr char kUsage[] =
     "usage: convert SRC -o OUT.mgpt [--type f32|f16|bf16|q8|q4] [--vocab PATH] [--n-head N]\n"
-    "               [--activation gelu_tanh|gelu_erf] [--force]\n";
+    "               [--activation gelu_tanh|gelu_erf] [--force]\n"
+    "       convert SRC -o OUT.safetensors [--force]\n"
+    "       convert --list SRC\n";
 
 constexpr char kHelp[] =
     "\n"
@@ -23,13 +26,20 @@ constexpr char kHelp[] =
     "\n"
     "  SRC           a folder as Hugging Face saves it, or its model.safetensors or\n"
     "                model.safetensors.index.json; config.json and the vocabulary lie beside;\n"
-    "                PyTorch's pytorch_model.bin, .pt or .pth, as nanoGPT and others save it\n"
+    "                PyTorch's pytorch_model.bin, .pt or .pth, as nanoGPT and others save it;\n"
+    "                OpenAI's TensorFlow checkpoint; llm.c's, GGUF and older ggml files; NumPy's\n"
+    "                .npz; a weight file. The content tells which, not the name\n"
     "  -o OUT.mgpt   the file to write; one that is there is replaced when the new is complete\n"
+    "  -o OUT.safetensors\n"
+    "                the way back: with config.json and the vocabulary beside it, as Hugging Face\n"
+    "                saves them, in SRC's type; for a weight file a folder will do, too\n"
+    "  --list        show SRC's kind, configuration and tensors; write nothing\n"
     "  --type TYPE   how matrices are stored; default: as in SRC, or f32 if they differ there\n"
     "  --vocab PATH  vocab.json, merges.txt, tokenizer.json or their folder; default: beside SRC\n"
     "  --n-head N    attention heads, where SRC does not say them\n"
     "  --activation  gelu_tanh or gelu_erf, where SRC does not say it\n"
-    "  --force       accept NaN and infinite weights\n"
+    "  --force       accept NaN and infinite weights; replace another config.json or vocabulary\n"
+    "                beside OUT.safetensors\n"
     "\n"
     "Exit status: 0 done, 1 SRC was refused, 2 the command line was wrong.\n";
 
@@ -48,6 +58,10 @@ int parse(int argc, char** argv, Options* options) {
         }
         if (strcmp(arg, "--force") == 0) {
             options->force = true;
+            continue;
+        }
+        if (strcmp(arg, "--list") == 0) {
+            options->list = true;
             continue;
         }
         if (arg[0] != '-' || arg[1] == '\0') {
@@ -82,7 +96,9 @@ int parse(int argc, char** argv, Options* options) {
     }
     if (options->source.empty())
         return wrong_usage("SRC is missing", "");
-    if (options->output.empty())
+    if (options->list && !options->output.empty())
+        return wrong_usage("--list writes nothing: -o ", options->output.c_str());
+    if (options->output.empty() && !options->list)
         return wrong_usage("-o OUT.mgpt is missing", "");
     return -1;
 }
@@ -90,7 +106,10 @@ int parse(int argc, char** argv, Options* options) {
 int run(const Options& options) {
     Report report;
     Failure failure;
-    {
+    std::string listing;
+    if (options.list) {
+        failure = minigpt::convert::list(options, &listing);
+    } else {
         minigpt::convert::ProgressLine line;
         auto show = [&](uint64_t done, uint64_t total) { line.show(done, total); };
         failure = minigpt::convert::convert(options, show, &report);
@@ -103,7 +122,9 @@ int run(const Options& options) {
         fprintf(stderr, "convert: %s: %s\n", failure.path.c_str(), failure.status.message());
         return 1;
     }
-    fputs(minigpt::convert::text_of(report, options).c_str(), stdout);
+    if (!options.list)
+        listing = minigpt::convert::text_of(report, options);
+    fputs(listing.c_str(), stdout);
     return 0;
 }
 

@@ -8,6 +8,17 @@
 namespace minigpt::convert {
 namespace {
 
+std::string tensors_text(const Plan& plan) {
+    std::string text = std::to_string(plan.tensors.size()) + " taken, left over: 0";
+    if (plan.n_ignored > 0)
+        text += ", mask buffers ignored: " + std::to_string(plan.n_ignored);
+    if (plan.tied_copy)
+        text += ", tied copy of the head: 1";
+    return text;
+}
+
+}  // namespace
+
 std::string vocabulary_text(const Report& report) {
     std::string n = grouped(report.n_tokens) + " tokens";
     std::string specials = report.n_specials == 0 ? ""
@@ -41,17 +52,6 @@ std::string config_text(const Config& c) {
     return text;
 }
 
-std::string tensors_text(const Plan& plan) {
-    std::string text = std::to_string(plan.tensors.size()) + " taken, left over: 0";
-    if (plan.n_ignored > 0)
-        text += ", mask buffers ignored: " + std::to_string(plan.n_ignored);
-    if (plan.tied_copy)
-        text += ", tied copy of the head: 1";
-    return text;
-}
-
-}  // namespace
-
 std::string text_of(const Report& report, const Options& options) {
     const Config& config = report.plan.config;
     std::string parameters = grouped(parameter_count(config, false));
@@ -70,7 +70,9 @@ std::string text_of(const Report& report, const Options& options) {
         {"parameters", parameters},
         {"vocabulary", vocabulary_text(report)},
         {"type", type},
-        {"output", options.output + ", " + grouped(report.n_output_bytes) + " bytes"},
+        {"output", report.output.empty()
+                       ? options.output + ", " + grouped(report.n_output_bytes) + " bytes"
+                       : report.output},
     };
     std::string text;
     for (const auto& [name, value] : lines) {

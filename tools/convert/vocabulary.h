@@ -74,6 +74,9 @@ Status parse_meta_pickle(const std::string& bytes, const std::string& source,
 // Whether a JSON text is a tokenizer.json, and not a vocab.json: its first value is no number.
 bool is_tokenizer_json(const std::string& text);
 
+// GPT-2's own 50,257 tokens, from the merges linked into the program.
+Status gpt2_vocabulary(Vocabulary* vocabulary);
+
 // The vocabulary that lies in a folder: vocab.json or encoder.json with merges.txt or vocab.bpe and
 // added_tokens.json, else tokenizer.json, else merges alone, else meta.pkl. Kind none where there
 // is nothing. Errors name the file.

@@ -1,0 +1,152 @@
+#include "mgpt.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "file.h"
+#include "minigpt/compute.h"
+#include "minigpt/model.h"
+#include "minigpt/tokenizer.h"
+
+namespace minigpt::convert {
+namespace {
+
+constexpr size_t kPanel = 16;  // outputs; models/FORMAT.md
+
+class Mgpt : public Checkpoint {
+public:
+    Status open(const std::string& path, const OpenOptions& options);
+    Status read(size_t index, Scratch* scratch, ArrayView* array) override;
+
+private:
+    void take_config();
+    Status take_vocabulary();
+
+    Model model_;
+    bool is_checked_ = false;
+};
+
+void Mgpt::take_config() {
+    const Config& c = model_.config();
+    config.n_rows = c.n_rows;
+    config.n_vocab = c.n_vocab;
+    config.n_ctx = c.n_ctx;
+    config.n_embd = c.n_embd;
+    config.n_head = c.n_head;
+    config.n_layer = c.n_layer;
+    config.n_ff = c.n_ff;
+    config.layer_norm_epsilon = static_cast<double>(c.layer_norm_epsilon);
+    config.activation = c.activation;
+    config.tied = c.tied;
+    config.scale_attn_weights = c.scale_attn_weights;
+    config.scale_attn_by_inverse_layer_idx = c.scale_attn_by_inverse_layer_idx;
+}
+
+Status Mgpt::take_vocabulary() {
+    Tokenizer tokenizer;
+    MINIGPT_TRY(tokenizer.open(model_));
+    vocabulary.kind = tokenizer.kind();
+    if (tokenizer.kind() == TokenizerKind::none)
+        return Status();
+    vocabulary.source = "its tokenizer";
+    vocabulary.offsets.push_back(0);
+    size_t n_file_bytes;
+    model_.tokenizer(&n_file_bytes);
+    for (size_t i = 0; i < tokenizer.n_tokens(); i++) {
+        size_t n;
+        int32_t id = static_cast<int32_t>(i);
+        const char* bytes = tokenizer.token(id, &n);
+        // Tokens that overlap could be far more than the file.
+        if (n > n_file_bytes - vocabulary.bytes.size())
+            return Status::error(Code::bad_file, "tokenizer: token %zu overlaps others", i);
+        vocabulary.bytes.append(bytes, n);
+        vocabulary.offsets.push_back(vocabulary.bytes.size());
+        if (tokenizer.is_special(id))
+            vocabulary.specials.push_back(id);
+    }
+    vocabulary.end_of_text = tokenizer.eos();
+    if (tokenizer.eos() >= 0)
+        config.eos = static_cast<uint64_t>(tokenizer.eos());
+    vocabulary.merges.resize(tokenizer.n_merges());
+    return tokenizer.merges(vocabulary.merges.data());
+}
+
+Status Mgpt::open(const std::string& path, const OpenOptions& options) {
+    files.push_back(path);
+    format = "mgpt";
+    dialect = &kHuggingFace;
+    MINIGPT_TRY(model_.open(path.c_str()));
+    for (size_t i = 0; i < model_.n_tensors(); i++) {
+        TensorInfo t = model_.tensor(i);
+        SourceTensor out;
+        out.name = t.spec.name;
+        out.dtype = name_of(t.type);
+        if (bytes_of(t.type) != 0)
+            out.type = t.type;
+        out.shape.assign(t.spec.shape, t.spec.shape + t.spec.n_dims);
+        out.n_bytes = t.bytes;
+        tensors.push_back(std::move(out));
+    }
+    take_config();
+    MINIGPT_TRY(take_vocabulary());
+    return options.vocab.empty() ? Status() : load_vocabulary(options.vocab, &vocabulary);
+}
+
+// Rows of panels to rows of a matrix: a panel's line is 16 neighbours of one row.
+void unpack_matrix(const TensorInfo& t, size_t size, unsigned char* to) {
+    const unsigned char* from = static_cast<const unsigned char*>(t.data);
+    size_t n_in = t.spec.n_in(), n_out = t.spec.n_out();
+    for (size_t begin = 0; begin < n_out; begin += kPanel) {
+        size_t n = std::min(kPanel, n_out - begin);
+        for (size_t k = 0; k < n_in; k++, from += kPanel * size)
+            memcpy(to + (k * n_out + begin) * size, from, n * size);
+    }
+}
+
+// And where the outputs are the rows.
+void unpack_table(const TensorInfo& t, size_t size, unsigned char* to) {
+    const unsigned char* from = static_cast<const unsigned char*>(t.data);
+    size_t n_in = t.spec.n_in(), n_out = t.spec.n_out();
+    for (size_t begin = 0; begin < n_out; begin += kPanel, from += kPanel * n_in * size) {
+        size_t n = std::min(kPanel, n_out - begin);
+        for (size_t j = 0; j < n; j++) {
+            unsigned char* row = to + (begin + j) * n_in * size;
+            for (size_t k = 0; k < n_in; k++)
+                memcpy(row + k * size, from + (k * kPanel + j) * size, size);
+        }
+    }
+}
+
+Status Mgpt::read(size_t index, Scratch* scratch, ArrayView* array) {
+    if (!is_checked_) {
+        Compute compute;
+        MINIGPT_TRY(compute.create(0));
+        MINIGPT_TRY(model_.check_weights(compute));
+        is_checked_ = true;
+    }
+    TensorInfo t = model_.tensor(index);
+    size_t size = bytes_of(t.type);
+    if (t.spec.layout == Layout::vector) {
+        *array = ArrayView::vector(t.data, t.spec.shape[0], t.type);
+        return Status();
+    }
+    *array = ArrayView::matrix(t.data, t.spec.shape[0], t.spec.shape[1], t.type);
+    if (t.spec.layout == Layout::rows)
+        return Status();
+    MINIGPT_TRY(scratch->reserve(uint64_t{t.spec.shape[0]} * t.spec.shape[1] * size));
+    (t.spec.is_table ? unpack_table : unpack_matrix)(t, size, scratch->data());
+    array->data = scratch->data();
+    return Status();
+}
+
+}  // namespace
+
+Status open_mgpt(const std::string& path, const OpenOptions& options,
+                 std::unique_ptr<Checkpoint>* checkpoint) {
+    auto opened = std::make_unique<Mgpt>();
+    MINIGPT_TRY(within(name_of_path(path), opened->open(path, options)));
+    *checkpoint = std::move(opened);
+    return Status();
+}
+
+}  // namespace minigpt::convert

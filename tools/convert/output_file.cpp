@@ -1,0 +1,87 @@
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+
+#include "output_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "file.h"
+
+namespace minigpt::convert {
+
+OutputFile::~OutputFile() {
+    if (fd_ >= 0)
+        close(fd_);
+    if (is_named_)
+        unlink(temporary_.c_str());
+}
+
+Status OutputFile::error() const {
+    return Status::error(Code::io, "cannot be written: %s", strerror(errno));
+}
+
+Status OutputFile::create(const std::string& path) {
+    struct stat info;
+    bool exists = stat(path.c_str(), &info) == 0;
+    if (exists && !S_ISREG(info.st_mode))
+        return Status::error(Code::io, "exists and is not a regular file");
+    path_ = path;
+    if (char* real = exists ? realpath(path.c_str(), nullptr) : nullptr) {
+        path_ = real;  // what a link leads to is replaced, not the link
+        free(real);
+    }
+    temporary_ = path_ + "." + std::to_string(getpid()) + ".part";
+    mode_t mode = exists ? info.st_mode & 0777 : 0666;
+#if defined(O_TMPFILE)
+    // Without a name until it is complete: a killed program leaves nothing.
+    fd_ = open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+#endif
+    if (fd_ < 0) {
+        fd_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
+        if (fd_ < 0)
+            return error();
+        is_named_ = true;
+    }
+    return exists && fchmod(fd_, mode) != 0 ? error() : Status();
+}
+
+Status OutputFile::write(const void* data, size_t n_bytes) {
+    constexpr size_t kMost = size_t{1} << 30;
+    const char* p = static_cast<const char*>(data);
+    while (n_bytes > 0) {
+        ssize_t n = ::write(fd_, p, std::min(n_bytes, kMost));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error();
+        p += n;
+        n_bytes -= static_cast<size_t>(n);
+    }
+    return Status();
+}
+
+Status OutputFile::commit() {
+    if (!is_named_) {
+        // A nameless file cannot replace another: it is named first, then renamed.
+        std::string self = "/proc/self/fd/" + std::to_string(fd_);
+        if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+            return error();
+        is_named_ = true;
+    }
+    int fd = fd_;
+    fd_ = -1;
+    if (close(fd) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0)
+        return error();
+    is_named_ = false;
+    return Status();
+}
+
+}  // namespace minigpt::convert

@@ -1,0 +1,32 @@
+// A file that appears whole, or not at all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "minigpt/status.h"
+
+namespace minigpt::convert {
+
+// Written beside its place and put there by commit(), which replaces what was there. Without it,
+// nothing is left. Errors: io, with the system's reason.
+class OutputFile {
+public:
+    OutputFile() = default;
+    ~OutputFile();
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+
+    Status create(const std::string& path);
+    Status write(const void* data, size_t n_bytes);  // at the end
+    Status commit();
+
+private:
+    Status error() const;
+
+    int fd_ = -1;
+    bool is_named_ = false;  // temporary_ is there
+    std::string path_, temporary_;
+};
+
+}  // namespace minigpt::convert
