@@ -117,7 +117,6 @@ TEST_CASE("convert llm.c: versions 1, 3 and 5 arrive to the bit") {
     const std::pair<int, const char*> versions[] = {{1, "F32"}, {3, "F32"}, {5, "BF16"}};
     for (const auto& [version, dtype] : versions) {
         for (uint32_t n_vocab : {20u, 17u}) {
-            CAPTURE(version);
             HfModel model = small_model(dtype);
             TempFolder folder, out;
             write_file(folder / "gpt2_124M.bin", llmc(model, version, n_vocab));
