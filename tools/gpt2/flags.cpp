@@ -102,7 +102,7 @@ const Flag kFlags[] = {
     {"--chunk", "N", kRuns | kInspect, "rows computed together in prefill (256)",
      [](O& o, const A& a) { o.chunk = static_cast<size_t>(a.whole(1, kMostTokens)); }},
     {"--kv", "f32|f16|q8", kRuns | kInspect,
-     "element type of the KV cache; f16 and q8 are not there yet (f32)",
+     "element type of the KV cache; q8 is not there yet (f32)",
      [](O& o, const A& a) {
          static const char* const kWords[] = {"f32", "f16", "q8"};
          o.kv = kWords[a.choice(kWords, 3)];
