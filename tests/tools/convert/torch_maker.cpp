@@ -130,19 +130,20 @@ std::string zip_archive(const std::vector<ZipMember>& members) {
     std::string out, directory;
     bool any64 = false;
     for (const ZipMember& m : members) {
-        size_t offset = out.size(), n = m.data.size();
-        uint32_t crc = m.no_checksum ? 0 : convert::crc32_of(m.data.data(), n);
+        const std::string& unpacked = m.unpacked.empty() ? m.data : m.unpacked;
+        size_t offset = out.size(), n = unpacked.size(), packed = m.data.size();
+        uint32_t crc = m.no_checksum ? 0 : convert::crc32_of(unpacked.data(), n);
         std::string flags = u16(m.descriptor ? 0x808 : 0x800), method = u16(m.method);
-        std::string in64 = u32(UINT32_MAX), sizes = m.zip64 ? in64 + in64 : u32(n) + u32(n);
-        std::string extra = m.zip64 ? u16(1) + u16(16) + u64(n) + u64(n) : "";
+        std::string in64 = u32(UINT32_MAX), sizes = m.zip64 ? in64 + in64 : u32(packed) + u32(n);
+        std::string extra = m.zip64 ? u16(1) + u16(16) + u64(n) + u64(packed) : "";
         std::string before = m.descriptor ? u32(0) + u32(0) + u32(0) : u32(crc) + sizes;
         std::string padding = u16(0x4246) + u16(3) + "ZZZ";  // as PyTorch aligns its data
         std::string local = (m.descriptor ? "" : extra) + padding;
         out += "PK\3\4" + u16(45) + flags + method + u32(0) + before + u16(m.name.size()) +
                u16(local.size()) + m.name + local + m.data;
         if (m.descriptor)
-            out += "PK\7\10" + u32(crc) + (m.zip64 ? u64(n) + u64(n) : u32(n) + u32(n));
-        std::string more = m.zip64 ? u16(1) + u16(24) + u64(n) + u64(n) + u64(offset) : "";
+            out += "PK\7\10" + u32(crc) + (m.zip64 ? u64(packed) + u64(n) : u32(packed) + u32(n));
+        std::string more = m.zip64 ? u16(1) + u16(24) + u64(n) + u64(packed) + u64(offset) : "";
         directory += "PK\1\2" + u16(45) + u16(45) + flags + method + u32(0) + u32(crc) + sizes +
                      u16(m.name.size()) + u16(more.size()) + u16(0) + u16(0) + u16(0) + u32(0) +
                      (m.zip64 ? in64 : u32(offset)) + m.name + more;

@@ -36,6 +36,7 @@ struct ZipMember {
     bool descriptor = false;  // sizes and checksum behind the data, 0 before it
     bool zip64 = false;
     bool no_checksum = false;
+    std::string unpacked = {};  // what packed data becomes
 };
 
 std::string zip_archive(const std::vector<ZipMember>& members);
