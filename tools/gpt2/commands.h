@@ -11,5 +11,7 @@ void detokenize(const Options& options);
 void logits(const Options& options);
 void score(const Options& options);
 void inspect(const Options& options);
+void bench(const Options& options);
+void compare(const Options& options);
 
 }  // namespace minigpt::cli

@@ -6,8 +6,12 @@
 namespace minigpt::cli {
 namespace {
 
-constexpr unsigned kRuns = kGenerate | kLogits | kScore;
-constexpr unsigned kReadsText = kRuns | kTokenize;
+constexpr unsigned kReadsIds = kGenerate | kLogits | kScore | kCompare;
+constexpr unsigned kReadsText = kReadsIds | kTokenize;
+constexpr unsigned kRuns = kReadsIds | kBench;
+constexpr unsigned kPredicts = kScore | kCompare;
+constexpr uint64_t kMostSequences = 1024;
+constexpr uint64_t kMostRepeats = 1000;
 constexpr uint64_t kMostTokens = UINT32_MAX;
 
 using O = Options;
@@ -28,11 +32,16 @@ const CommandInfo kCommands[] = {
      "how well the model predicts a text: mean loss (nats), perplexity, bits per byte"},
     {kInspect, "inspect", "[-m MODEL] [--json] [FLAGS]",
      "configuration, parameters, tensors and memory of a model"},
+    {kBench, "bench", "[-m MODEL] [-p 512] [-n 128] [-b 1,8] [--depth 10,500] [-r REPEATS] [FLAGS]",
+     "how fast a model runs, and what part that is of what the machine can do"},
+    {kCompare, "compare", "A.mgpt B.mgpt [-p TEXT | -f FILE | --ids 1,2,3] [FLAGS]",
+     "how far B's predictions are from A's on a text: KL divergence, agreement, perplexity"},
 };
 const size_t kNumCommands = sizeof kCommands / sizeof kCommands[0];
 
 const Flag kFlags[] = {
-    {"-m", "MODEL", kAnyCommand, "weight file (.mgpt); without it the small model inside gpt2",
+    {"-m", "MODEL", kAnyCommand & ~kCompare,
+     "weight file (.mgpt); without it the small model inside gpt2",
      [](O& o, const A& a) { o.model = a.nonempty_text(); }},
 
     {"-p", "TEXT", kReadsText, "this text", [](O& o, const A& a) { o.text = a.text(); }},
@@ -40,12 +49,25 @@ const Flag kFlags[] = {
      "the text of this file, byte for byte (a last newline too); - is\nstandard input, as is no "
      "-p, -f or --ids",
      [](O& o, const A& a) { o.file = a.nonempty_text(); }},
-    {"--ids", "IDS", kRuns, "these token ids, commas or spaces between",
+    {"--ids", "IDS", kReadsIds, "these token ids, commas or spaces between",
      [](O& o, const A& a) { o.ids = a.ids(); }},
     {"--ids", "IDS", kDetokenize, "commas or spaces between; without it from standard input",
      [](O& o, const A& a) { o.ids = a.ids(); }},
     {"--special", nullptr, kReadsText, "<|endoftext|> in the text is the token, not plain text",
      [](O& o, const A&) { o.special = true; }},
+
+    {"-p", "N", kBench, "tokens of a prefill (512)",
+     [](O& o, const A& a) { o.n_prefill = static_cast<size_t>(a.whole(1, kMostTokens)); }},
+    {"-n", "N", kBench, "tokens of a decode (128)",
+     [](O& o, const A& a) { o.n_decode = static_cast<size_t>(a.whole(1, kMostTokens)); }},
+    {"-b", "LIST", kBench, "decode this many sequences together; each number is a measurement",
+     [](O& o, const A& a) { o.batch = a.sizes(1, kMostSequences); }},
+    {"--batch", "LIST", kBench, "the same",
+     [](O& o, const A& a) { o.batch = a.sizes(1, kMostSequences); }},
+    {"--depth", "LIST", kBench, "decode after this many tokens; each number is a measurement",
+     [](O& o, const A& a) { o.depth = a.sizes(0, kMostTokens); }},
+    {"-r", "REPEATS", kBench, "measure everything this often, in turns (5)",
+     [](O& o, const A& a) { o.repeats = static_cast<size_t>(a.whole(1, kMostRepeats)); }},
 
     {"-n", "N", kGenerate, "tokens to write at most (200)",
      [](O& o, const A& a) { o.n_new = static_cast<size_t>(a.whole(0, kMostTokens)); }},
@@ -82,22 +104,24 @@ const Flag kFlags[] = {
     {"--all", nullptr, kLogits, "one array a position instead of the last position's",
      [](O& o, const A&) { o.all_positions = true; }},
 
-    {"--bos", nullptr, kScore,
+    {"--bos", nullptr, kPredicts,
      "put <|endoftext|> in front, so that the first token is predicted too",
      [](O& o, const A&) { o.bos = true; }},
     {"--per-token", nullptr, kScore, "each predicted token and its log probability, too",
      [](O& o, const A&) { o.per_token = true; }},
-    {"--stride", "N", kScore,
+    {"--stride", "N", kPredicts,
      "a text longer than n_ctx goes through windows of n_ctx tokens that\n"
      "begin N apart; in each only the tokens it is first to have count (n_ctx)",
      [](O& o, const A& a) { o.stride = static_cast<size_t>(a.whole(1, kMostTokens)); }},
-    {"--json", nullptr, kScore | kInspect, "print JSON", [](O& o, const A&) { o.json = true; }},
+    {"--json", nullptr, kPredicts | kInspect | kBench, "print JSON",
+     [](O& o, const A&) { o.json = true; }},
 
     {"-t", "THREADS", kAnyCommand, "threads; the text never depends on it (all physical cores)",
      [](O& o, const A& a) { o.n_threads = static_cast<size_t>(a.whole(1, Compute::kMaxThreads)); }},
     {"--isa", "NAME", kRuns | kInspect, "kernels to use; --version lists them (the best)",
      [](O& o, const A& a) { o.isa = a.nonempty_text(); }},
-    {"--no-cache", nullptr, kRuns, "recompute everything for each token (same bits, slow)",
+    {"--no-cache", nullptr, kReadsIds & ~kCompare,
+     "recompute everything for each token (same bits, slow)",
      [](O& o, const A&) { o.use_cache = false; }},
     {"--chunk", "N", kRuns | kInspect, "rows computed together in prefill (256)",
      [](O& o, const A& a) { o.chunk = static_cast<size_t>(a.whole(1, kMostTokens)); }},

@@ -45,6 +45,10 @@ void dispatch(const Options& options, bool named) {
             return score(options);
         case kInspect:
             return inspect(options);
+        case kBench:
+            return bench(options);
+        case kCompare:
+            return compare(options);
     }
 }
 

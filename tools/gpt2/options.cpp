@@ -67,6 +67,8 @@ void check_together(const Options& options) {
     int n_prompts = options.text.has_value() + options.file.has_value() + options.ids.has_value();
     if (n_prompts > 1)
         misuse("-p, -f, --ids: only one of them can be the prompt");
+    if (options.command == kCompare && options.compared.size() < 2)
+        misuse("found %zu models, expected two; see gpt2 compare --help", options.compared.size());
     if (options.json && options.print_ids)
         misuse("--json, --print-ids: only one of them");
     if (options.json && options.echo)
@@ -129,6 +131,24 @@ std::vector<int64_t> Argument::ids() const {
     return ids;
 }
 
+std::vector<size_t> Argument::sizes(uint64_t least, uint64_t most) const {
+    std::vector<int64_t> found;
+    std::string wrong = parse_ids(value_, &found);
+    if (!wrong.empty() || found.empty())
+        misuse("%s: found %s, expected whole numbers", flag_,
+               wrong.empty() ? "nothing" : wrong.c_str());
+    std::vector<size_t> sizes;
+    for (int64_t number : found) {
+        if (number < 0 || static_cast<uint64_t>(number) < least ||
+            static_cast<uint64_t>(number) > most) {
+            misuse("%s: found %" PRId64 ", expected whole numbers from %" PRIu64 " to %" PRIu64,
+                   flag_, number, least, most);
+        }
+        sizes.push_back(static_cast<size_t>(number));
+    }
+    return sizes;
+}
+
 size_t Argument::choice(const char* const* words, size_t n) const {
     std::string expected;
     for (size_t i = 0; i < n; i++) {
@@ -180,6 +200,10 @@ Options parse(const std::vector<std::string>& args) {
     }
     for (; i < args.size(); i++) {
         if (args[i].size() < 2 || args[i][0] != '-') {
+            if (options.command == kCompare && !args[i].empty() && options.compared.size() < 2) {
+                options.compared.push_back(args[i]);
+                continue;
+            }
             misuse("%s: unexpected; see gpt2 %s --help", args[i].c_str(),
                    info(options.command).name);
         }

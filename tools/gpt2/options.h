@@ -19,8 +19,10 @@ enum Command : unsigned {
     kLogits = 8,
     kScore = 16,
     kInspect = 32,
+    kBench = 64,
+    kCompare = 128,
 };
-constexpr unsigned kAnyCommand = 63;
+constexpr unsigned kAnyCommand = 255;
 
 struct CommandInfo {
     Command command;
@@ -65,6 +67,11 @@ struct Options {
     bool bos = false;
     bool per_token = false;
     std::optional<size_t> stride;
+
+    std::vector<std::string> compared;  // compare's two models
+    size_t n_prefill = 512, n_decode = 128;
+    size_t repeats = 5;
+    std::vector<size_t> batch, depth;
 };
 
 // A flag's value, still as typed. Each reader throws the misuse that names flag and value.
@@ -80,6 +87,8 @@ public:
     // A finite decimal number in [least, most]; `open` leaves `least` itself out.
     float real(double least, double most, bool open = false) const;
     std::vector<int64_t> ids() const;
+    // At least one whole number in [least, most], commas or spaces between.
+    std::vector<size_t> sizes(uint64_t least, uint64_t most) const;
     // The index of the value in a list of words, [n].
     size_t choice(const char* const* words, size_t n) const;
 

@@ -1,5 +1,4 @@
 // gpt2 score: how well the model predicts a text.
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -9,6 +8,7 @@
 #include "loaded.h"
 #include "minigpt/ops.h"
 #include "output.h"
+#include "windows.h"
 
 namespace minigpt::cli {
 namespace {
@@ -34,33 +34,21 @@ size_t text_bytes(const Tokenizer& tokenizer, int32_t id) {
     return tokenizer.is_special(id) ? 0 : n_bytes;
 }
 
-// The sliding window of https://huggingface.co/docs/transformers/perplexity: windows of n_ctx
-// tokens that begin `stride` apart, each run afresh; of each the tokens that no window had before
-// are counted. Windows that do not overlap would lose their first token; it is predicted by the
-// whole window before it instead, so each token but the very first counts once.
 Score score_ids(Session& session, const Options& options, const std::vector<int32_t>& ids,
                 size_t stride, const Tokenizer& tokenizer) {
     Score score;
-    size_t n_ctx = session.n_ctx();
     size_t n_vocab = session.model().config().n_vocab;
-    size_t next = 1;  // the first token not yet predicted
-    for (size_t begin = 0; next < ids.size(); begin += stride) {
-        // Logits after token i predict i + 1.
-        size_t end = std::min(begin + n_ctx, ids.size());
-        bool next_window_overlaps = stride < n_ctx;
-        size_t last = next_window_overlaps || end == ids.size() ? end - 1 : end;
+    for_each_window(ids.size(), session.n_ctx(), stride, [&](size_t begin, size_t n, size_t first) {
         const int32_t* window = ids.data() + begin;
-        run_ids(session, options, window, last - begin, next - 1 - begin,
-                [&](size_t i, const float* row) {
-                    int32_t id = window[i + 1];
-                    double p = 0;
-                    require(log_prob(&p, row, n_vocab, id), "log_prob");
-                    score.tokens.push_back({id, p});
-                    score.nll -= p;
-                    score.n_bytes += text_bytes(tokenizer, id);
-                });
-        next = last + 1;
-    }
+        run_ids(session, options, window, n, first, [&](size_t i, const float* row) {
+            int32_t id = window[i + 1];
+            double p = 0;
+            require(log_prob(&p, row, n_vocab, id), "log_prob");
+            score.tokens.push_back({id, p});
+            score.nll -= p;
+            score.n_bytes += text_bytes(tokenizer, id);
+        });
+    });
     return score;
 }
 
@@ -95,29 +83,13 @@ void write_text(Output& out, const Score& score, bool per_token, const Tokenizer
         out.write(format("bits per byte  %.6f\n", score.bits_per_byte()));
 }
 
-size_t checked_stride(const Options& options, size_t n_ctx) {
-    size_t stride = options.stride.value_or(n_ctx);
-    if (stride > n_ctx)
-        misuse("--stride: found %zu, expected at most n_ctx, %zu", stride, n_ctx);
-    return stride;
-}
-
 }  // namespace
 
 void score(const Options& options) {
     Input input = read_input(options);
     Loaded loaded(options);
-    std::vector<int32_t> ids = to_ids(input, options, loaded);
+    std::vector<int32_t> ids = ids_to_predict(input, options, loaded);
     size_t stride = checked_stride(options, loaded.model.config().n_ctx);
-    if (options.bos) {
-        if (loaded.tokenizer.eos() < 0)
-            refuse("%s: no <|endoftext|> for --bos", loaded.name.c_str());
-        ids.insert(ids.begin(), loaded.tokenizer.eos());
-    }
-    if (ids.size() < 2) {
-        refuse("%s: found %zu tokens, expected at least 2: one to predict from, one to predict",
-               input.name.c_str(), ids.size());
-    }
     Session session;
     require(session.create(loaded.model, session_options(options, loaded)), loaded.name);
     Score result = score_ids(session, options, ids, stride, loaded.tokenizer);

@@ -1,0 +1,104 @@
+// gpt2 bench: that it runs, and that what it counts is what a model does. No test of speed.
+#include "tools/gpt2/bench.h"
+
+#include <doctest/doctest.h>
+
+#include "program.h"
+#include "small_models.h"
+#include "tests/json.h"
+
+using namespace minigpt;
+using namespace minigpt::test;
+
+TEST_CASE("gpt2 bench: every measurement is there and positive") {
+    Json json = Json::parse(gpt2({"bench", "-p", "20", "-n", "3", "-r", "2", "-t", "2", "-b", "1,3",
+                                  "--depth", "0,7,127", "--json"})
+                                .out);
+    for (const char* name : {"prefill_tok_s", "decode_tok_s", "fma_peak_gflops", "read_gb_s",
+                             "read_huge_gb_s", "prefill_of_peak", "decode_of_bandwidth",
+                             "first_token_s", "peak_bytes", "prefill_gflop", "decode_bytes"}) {
+        CAPTURE(name);
+        CHECK(json[name].number() > 0);
+    }
+    for (const auto& range : json["spread"].members) {
+        CAPTURE(range.first);
+        double median = json[range.first].number();
+        std::vector<double> ends = range.second.numbers<double>();
+        REQUIRE(ends.size() == 2);
+        CHECK(ends[0] <= median);
+        CHECK(median <= ends[1]);
+    }
+    CHECK(json["threads"].integer() == 2);
+    CHECK(json["isa"].text != "");
+    CHECK(json["model"].text == "the model inside gpt2");
+    for (const char* name : {"batch", "depth"}) {
+        for (const Json& each : json[name].elements)
+            CHECK(each["tok_s"].number() > 0);
+    }
+    CHECK(json["batch"].size() == 2);
+    CHECK(json["batch"][1]["n"].integer() == 3);
+    CHECK(json["depth"].size() == 3);
+    CHECK(json["depth"][2]["n"].integer() == 127);
+    // A process holds more than its program's own weights.
+    CHECK(json["peak_bytes"].number() > 1e6);
+}
+
+TEST_CASE("gpt2 bench: models of any kind, in a table too; what does not fit is cut and said") {
+    SmallModels models;
+    for (const std::string& path : {models.bytes, models.none}) {
+        Ran ran = gpt2({"bench", "-m", path, "-r", "1", "-t", "1", "-b", "2"});
+        CAPTURE(ran.err);
+        CHECK(ran.exit_status == 0);
+        CHECK(ran.err.find("gpt2: -p: 512 is cut to 16") != std::string::npos);
+        CHECK(ran.err.find("gpt2: -n: 128 is cut to 16") != std::string::npos);
+        for (const char* words : {"fma peak", "huge pages", "prefill 16", "decode 16",
+                                  "decode, 2 together", "first token", "peak memory"}) {
+            CAPTURE(words);
+            CHECK(ran.out.find(words) != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("gpt2 bench: what cannot be measured is refused") {
+    SmallModels models;
+    check_fails(gpt2({"bench", "-m", models.bytes, "--depth", "16"}), 1, {"--depth", "16", "15"});
+    check_fails(gpt2({"bench", "-m", models.folder / "none.such"}), 1, {"none.such"});
+    check_fails(gpt2({"bench", "-p", "0"}), 2, {"-p", "found 0"});
+    check_fails(gpt2({"bench", "-r", "0"}), 2, {"-r", "found 0"});
+    check_fails(gpt2({"bench", "-b", "0"}), 2, {"-b", "found 0"});
+    check_fails(gpt2({"bench", "-b", "1,x"}), 2, {"-b", "\"x\""});
+    check_fails(gpt2({"bench", "--batch", ""}), 2, {"--batch", "nothing"});
+    check_fails(gpt2({"bench", "--depth", "99999999999999999999"}), 2, {"--depth"});
+    check_fails(gpt2({"bench", "--temp", "1"}), 2, {"--temp", "not a flag of bench"});
+}
+
+TEST_CASE("bench: operations and bytes are counted from the model's own shapes") {
+    SmallModels models;
+    Model tied, untied;
+    REQUIRE(tied.open(models.bytes.c_str()).ok());
+    REQUIRE(untied.open(models.none.c_str()).ok());
+    // Two layers of 24 wide with 40 hidden: c_attn, c_proj, c_fc, c_proj.
+    double weights = 2.0 * (24 * 72 + 24 * 24 + 2 * 24 * 40);
+    // 3 tokens see 1 + 2 + 3 keys, by 24 channels, twice.
+    double attention = 2.0 * 6 * 24 * 2 * 2;
+    CHECK(cli::prefill_operations(tied, 3) == 2 * weights * 3 + attention + 2 * 24 * 259);
+    CHECK(cli::prefill_operations(untied, 3) == 2 * weights * 3 + attention + 2 * 24 * 28);
+
+    // Panels are of 16 outputs: 72 are 80, 24 are 32, 40 are 48. Vectors are as long as they are.
+    double matrices = 2.0 * 24 * (80 + 32 + 48) + 2.0 * 40 * 32;
+    double vectors = 2.0 * (4 * 24 + 72 + 24 + 40 + 24) + 2 * 24;
+    CHECK(cli::decode_bytes(tied) == 4 * (matrices + vectors + 24 * 272));
+    CHECK(cli::decode_bytes(untied) == 4 * (matrices + vectors + 24 * 32));
+}
+
+TEST_CASE("bench: medians") {
+    cli::Samples samples;
+    CHECK(samples.median() == 0);
+    for (double value : {3.0, 1.0, 2.0})
+        samples.add(value);
+    CHECK(samples.median() == 2);
+    samples.add(10);
+    CHECK(samples.median() == 2.5);
+    CHECK(samples.least() == 1);
+    CHECK(samples.most() == 10);
+}
