@@ -147,6 +147,10 @@ Status TorchReader::read(const TorchSource& source, const std::vector<uint64_t>&
         MINIGPT_TRY(scratch->reserve(tensor.span * tensor.storage.type->n_bytes));
         MINIGPT_TRY(read_numbers(source, 0, tensor.span, scratch->data()));
     } else {
+        if (tensor.span > SIZE_MAX) {
+            return Status::error(Code::not_supported,
+                                 "its numbers lie further apart than this machine can count");
+        }
         // Rows are what lies closer together, in the file and in memory.
         ArrayView rows = view;
         bool is_turned = view.n_dims == 1 || view.row_stride < view.col_stride;

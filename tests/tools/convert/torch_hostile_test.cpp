@@ -206,6 +206,13 @@ TEST_CASE("convert torch: legacy files that lie about their storages are refused
     };
     check_torch(with_tensor("ln_f.bias", tensor(view(0, 8), 0, {8}, {1}), true),
                 small_model().tensors, heads());
+    SavedTensor half = small_model().tensor("ln_f.bias");
+    TorchModel longer = torch_model(small_model(), false, "", true);
+    longer.storages.back().data = std::string(20, 'x') + half.data;
+    std::string piece = view(5, 8);
+    piece.replace(piece.find(integer(8)), 2, integer(13));  // the whole storage's count
+    longer.tensor("ln_f.bias") = tensor(piece, 0, {8}, {1});
+    check_torch(longer.file(longer.state_dict()), small_model().tensors, heads());
     check_refused(with_tensor("ln_f.bias", tensor(view(1, 7), 0, {8}, {1}), true), {"outside"});
     check_refused(with_tensor("ln_f.bias", tensor(view(1, 8), 0, {8}, {1}), true), {"form"});
     check_refused(with_tensor("ln_f.bias", tensor(view(-1, 8), 0, {8}, {1}), true), {"form"});
@@ -213,6 +220,9 @@ TEST_CASE("convert torch: legacy files that lie about their storages are refused
     other[12] ^= 1;
     check_refused(other, {"magic number"});
     check_refused(whole(integer(1)) + file, {"magic number"});
+    other = file;
+    other[other.find(whole(integer(1001))) + 3] ^= 1;
+    check_refused(other, {"protocol version"});
     std::string endian = file;
     size_t flag = endian.find("little_endian") + 13;
     endian[flag] = '\x89';
