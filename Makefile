@@ -14,6 +14,9 @@ PREFIX   ?= /usr/local
 T        ?=
 # scalar: a library that has no other kernels.
 ISA      ?=
+# The models of make bench: distil 124M 355M 774M 1558M; f32 f16 bf16 q8 q4.
+SIZES    ?= 124M
+TYPES    ?= f32 f16 q8 q4
 # What runs a program of another CPU, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu'.
 EMULATOR ?=
 
@@ -105,6 +108,9 @@ $(BUILD)/tests/example: README.md $(BUILD)/libminigpt.a
 test: all $(BUILD)/tests/run $(BUILD)/tests/example $(HEADERS)  ## build and run the tests; T='kernels*' runs some
 	MINIGPT_BUILD=$(BUILD) $(EMULATOR) $(BUILD)/tests/run $(if $(T),-tc='$(T)')
 
+bench: all  ## speed on models of random weights, and of each op; SIZES='124M 355M' TYPES='f32 q8'
+	@MINIGPT_BUILD=$(BUILD) SIZES='$(SIZES)' TYPES='$(TYPES)' sh tools/bench/run.sh
+
 install: all  ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/minigpt
 	install -m 755 $(BUILD)/gpt2 $(DESTDIR)$(PREFIX)/bin/gpt2
@@ -124,6 +130,6 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
 
-.PHONY: all test install format check-format clean help
+.PHONY: all test bench install format check-format clean help
 .SECONDARY:
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

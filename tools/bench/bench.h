@@ -1,0 +1,36 @@
+// The parts of build/bench: models of the published sizes without a download, and each op alone.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "minigpt/compute.h"
+#include "minigpt/weights.h"
+
+namespace minigpt::benchmarks {
+
+// Thrown by anything in this folder; only main catches it.
+struct Error {
+    int exit_status;  // 1: refused, 2: the command line was wrong
+    std::string message;
+};
+
+// Throws an Error of status 1 when the library refused, in its words after the thing's name.
+void require(const Status& status, const std::string& thing);
+
+// A model of random weights of one of GPT-2's sizes: distil, 124M, 355M, 774M, 1558M, or tiny.
+// Its vocabulary has 50,257 tokens as GPT-2's has, of at most two bytes each. The same size and
+// type give the same file. Holds the largest array in memory.
+void make_model(const std::string& size, ElementType type, const std::string& path);
+
+struct OpsOptions {
+    size_t repeats = 5;
+    double seconds = 0.05;  // that one repeat takes at least
+    bool gemm_only = false;
+};
+
+// Times each op at the shapes of GPT-2 124M and prints a table: its time, its rate, and what part
+// that is of the fma peak or of the read bandwidth of the same run.
+void run_ops(const OpsOptions& options, const Compute& compute);
+
+}  // namespace minigpt::benchmarks
