@@ -14,8 +14,8 @@ namespace {
 using Ull = unsigned long long;
 using Ul = unsigned long;
 
-constexpr uint64_t kMaxHeader = 128 << 20;  // GPT-2's own is 3 MB, nearly all of it tokens
-constexpr uint64_t kMaxText = 64 << 20;
+constexpr uint64_t kMaxHeader = 64 << 20;  // GPT-2's own is 3 MB, nearly all of it tokens
+constexpr uint64_t kMaxText = 48 << 20;
 constexpr uint64_t kMaxName = 65535;  // as the format says
 constexpr uint64_t kMaxKeys = 1 << 16;
 constexpr uint64_t kMaxTensors = 1 << 17;
