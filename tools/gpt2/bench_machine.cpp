@@ -130,8 +130,10 @@ double ReadProbe::rate(Pages pages, const Compute& compute) const {
 std::optional<Child> run_child(const Options& options, size_t n_prompt) {
     std::vector<std::string> words = child_words(options, n_prompt);
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (pipe(ends) != 0)
         refuse("pipe: %s", strerror(errno));
+    for (int end : ends)
+        fcntl(end, F_SETFD, FD_CLOEXEC);
     pid_t pid = 0;
     auto begin = std::chrono::steady_clock::now();
     int error = start_self(words, ends[1], &pid);
