@@ -8,20 +8,21 @@
 
 #include <cstddef>
 
+#include "base/panel.h"
+
 namespace minigpt {
 
-// Outputs in a panel: one AVX-512, two AVX, four NEON registers of f32.
-constexpr size_t kPanel = 16;
 // Rows that one call of panel_gemm takes at most, whatever the ISA.
 constexpr size_t kMaxRowTile = 6;
 
 // c = a b (+ c) (+ bias): rows of a times panels of b.
 //
 //   c     [m, ldc]     out; the first n of each row; read only if accumulate
-//   a     [k, m]       m rows interleaved; a single row is just a row
+//   a     [k, m]       m rows interleaved, f32; a single row is just a row. q4: quantized rows
+//                      as KernelTable::quantize makes them
 //   b     [n / 16, b_stride]  panels, each [k, 16] of the kernel's element type and then what
 //                      it takes to the next; the last one is [k, 16] too, only its first
-//                      n % 16 outputs reach c
+//                      n % 16 outputs reach c. q8, q4: panels of [k / 32] groups, see base/panel.h
 //   bias  [n]          added last; nullptr: none
 //   m     1 ... kMaxRowTile
 //   prefetch  whether to ask for the panels that follow, at the place where this one is read:
@@ -29,10 +30,10 @@ constexpr size_t kMaxRowTile = 6;
 struct PanelGemm {
     float* c;
     size_t ldc;
-    const float* a;
+    const void* a;
     size_t m;
     const void* b;
-    size_t b_stride;  // in elements
+    size_t b_stride;  // in elements; q8, q4: in bytes
     size_t n, k;
     const float* bias;
     bool accumulate;
@@ -42,8 +43,20 @@ struct PanelGemm {
 // How many panels a decode reads side by side, and so does a measurement of its limit.
 constexpr size_t kReadStreams = 8;
 
-// Element types by their number in the weight file: f32, f16, bf16.
-constexpr size_t kKernelTypes = 3;
+// Element types by their number in the weight file: f32, f16, bf16, q8, q4.
+//
+// A weight of q8 is q * scale, exact in f32, and then one like the others. Of q4 the activations
+// are quantized too and each group's sum is an exact integer:
+//   acc = fma(float(sum over k of (half - 8) * q_a), scale_a * scale, acc), groups upwards.
+constexpr size_t kKernelTypes = 5;
+constexpr size_t kQ8 = 3, kQ4 = 4;
+
+// m quantized rows: for each group of 32 inputs
+//
+//   int8_t q [m][32]        -127 ... 127, 0 past the last input
+//   float scale [m]         the largest magnitude / 127
+//   int16_t minus_4 [m][2]  -4 times the sum of q, twice: together the -8 of q4's halves
+constexpr size_t kQuantizedBytes = kGroup + 4 + 4;  // of a row's group
 
 struct KernelTable {
     const char* name;
@@ -51,6 +64,15 @@ struct KernelTable {
     size_t tile_panels;  // panels that panel_gemm best takes side by side for many rows
 
     void (*panel_gemm[kKernelTypes])(const PanelGemm& g);
+
+    // y [k, 16] = one panel b [k, 16] of f16, bf16 or q8 (which begins at a group), exactly.
+    // nullptr for f32 and q4.
+    void (*widen[kKernelTypes])(float* y, const void* b, size_t k);
+
+    // y [k / 32][m * kQuantizedBytes] = x [m, ldx], quantized; m is 1 ... kMaxRowTile. A group
+    // that has a NaN or an infinity gets q = 0 and the scale NaN; one of magnitudes under 2^-80
+    // gets q = 0 and the scale 0. y is 4-byte aligned.
+    void (*quantize)(void* y, const float* x, size_t ldx, size_t m, size_t k);
 
     // y [k, m] = x [m, ldx] transposed; m is 1 ... kMaxRowTile.
     void (*interleave)(float* y, const float* x, size_t ldx, size_t m, size_t k);

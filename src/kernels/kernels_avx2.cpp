@@ -36,7 +36,48 @@ MINIGPT_TARGET inline V load_wide(const Bf16* p) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
 
+// The low bytes of 32 integers in four vectors: packing works within halves of a register, so the
+// groups of four come out in the order 0, 4, 1, 5, 2, 6, 3, 7. All fit, so nothing saturates.
+MINIGPT_TARGET inline void store_bytes(int8_t* y, const I* q) {
+    I words = _mm256_packs_epi16(_mm256_packs_epi32(q[0], q[1]), _mm256_packs_epi32(q[2], q[3]));
+    I order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256(reinterpret_cast<I*>(y), _mm256_permutevar8x32_epi32(words, order));
+}
+
+#include "kernels/quantize.inc"
+
 #include "kernels/panel_gemm_x86.inc"
+
+// Two panels of q8 at a time: their scales and four panels' accumulators are 12 registers.
+constexpr size_t kPanelsOfQ8 = 2;
+
+MINIGPT_TARGET inline V load_bytes(const int8_t* p) {
+    __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight));
+}
+MINIGPT_TARGET inline I load_int(const void* p) {
+    return _mm256_loadu_si256(static_cast<const I*>(p));
+}
+MINIGPT_TARGET inline I low_halves(I x) {
+    return _mm256_and_si256(x, _mm256_set1_epi8(15));
+}
+MINIGPT_TARGET inline I high_halves(I x) {
+    return low_halves(_mm256_srli_epi16(x, 4));
+}
+MINIGPT_TARGET inline I add_16(I a, I b) {
+    return _mm256_add_epi16(a, b);
+}
+MINIGPT_TARGET inline I multiply_pairs(I a, I b) {
+    return _mm256_maddubs_epi16(a, b);
+}
+MINIGPT_TARGET inline I sum_pairs(I a) {
+    return _mm256_madd_epi16(a, _mm256_set1_epi16(1));
+}
+MINIGPT_TARGET inline V to_float(I a) {
+    return _mm256_cvtepi32_ps(a);
+}
+
+#include "kernels/panel_gemm_quantized_x86.inc"
 
 // One row reads four panels side by side: one stream alone gets two thirds of the bandwidth.
 template <typename T>
@@ -63,7 +104,10 @@ const KernelTable kAvx2Kernels = {
     "avx2",
     true,
     1,
-    {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>},
+    {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>, panel_gemm_6x16<Q8>,
+     panel_gemm_6x16<Q4>},
+    {nullptr, widen<F16>, widen<Bf16>, widen_q8, nullptr},
+    quantize,
     interleave,
     add_row,
     layernorm_row,
@@ -82,6 +126,7 @@ const KernelTable kAvx2Kernels = {
 
 #undef MINIGPT_TARGET
 #undef MINIGPT_UNROLL
+#undef MINIGPT_INLINE
 
 }  // namespace minigpt
 

@@ -42,7 +42,45 @@ MINIGPT_TARGET inline V load_wide(const Bf16* p) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
 }
 
+MINIGPT_TARGET inline void store_bytes(int8_t* y, const I* q) {
+    for (size_t i = 0; i < kGroup / kWidth; ++i) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i * kWidth), _mm512_cvtepi32_epi8(q[i]));
+    }
+}
+
+#include "kernels/quantize.inc"
+
 #include "kernels/panel_gemm_x86.inc"
+
+constexpr size_t kPanelsOfQ8 = 8;
+
+MINIGPT_TARGET inline V load_bytes(const int8_t* p) {
+    __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(sixteen));
+}
+MINIGPT_TARGET inline I load_int(const void* p) {
+    return _mm512_loadu_si512(p);
+}
+MINIGPT_TARGET inline I low_halves(I x) {
+    return _mm512_and_si512(x, _mm512_set1_epi8(15));
+}
+MINIGPT_TARGET inline I high_halves(I x) {
+    return low_halves(_mm512_srli_epi16(x, 4));
+}
+MINIGPT_TARGET inline I add_16(I a, I b) {
+    return _mm512_add_epi16(a, b);
+}
+MINIGPT_TARGET inline I multiply_pairs(I a, I b) {
+    return _mm512_maddubs_epi16(a, b);
+}
+MINIGPT_TARGET inline I sum_pairs(I a) {
+    return _mm512_madd_epi16(a, _mm512_set1_epi16(1));
+}
+MINIGPT_TARGET inline V to_float(I a) {
+    return _mm512_cvtepi32_ps(a);
+}
+
+#include "kernels/panel_gemm_quantized_x86.inc"
 
 // One row reads eight panels side by side: eight accumulators hide the latency of fma, eight
 // streams that of memory. Many rows take kTilePanels of them: 6 x 64 is 24 accumulators of the 32
@@ -67,22 +105,53 @@ MINIGPT_TARGET void panel_gemm_6x64(const PanelGemm& g) {
     }
 }
 
+// The rows' sums of a group are registers, too: two panels.
+MINIGPT_TARGET void panel_gemm_q4_6x32(const PanelGemm& g) {
+    switch (g.m) {
+        case 1:
+            return rows<1, 8, Q4>(g);
+        case 2:
+            return rows<2, 4, Q4>(g);
+        case 3:
+            return rows<3, 2, Q4>(g);
+        case 4:
+            return rows<4, 2, Q4>(g);
+        case 5:
+            return rows<5, 2, Q4>(g);
+        default:
+            return rows<6, 2, Q4>(g);
+    }
+}
+
 }  // namespace
 
 const KernelTable kAvx512Kernels = {
-    "avx512",           true,
-    kTilePanels,        {panel_gemm_6x64<float>, panel_gemm_6x64<F16>, panel_gemm_6x64<Bf16>},
-    interleave,         add_row,
-    layernorm_row,      softmax_row,
-    maximum_row,        sum_exp_row,
-    map<gelu_tanh_one>, map<gelu_erf_one>,
-    map<exp_full>,      map<log_full>,
-    map<tanh_full>,     map<erf_full>,
-    fma_chains,         read_streams,
+    "avx512",
+    true,
+    kTilePanels,
+    {panel_gemm_6x64<float>, panel_gemm_6x64<F16>, panel_gemm_6x64<Bf16>, panel_gemm_6x64<Q8>,
+     panel_gemm_q4_6x32},
+    {nullptr, widen<F16>, widen<Bf16>, widen_q8, nullptr},
+    quantize,
+    interleave,
+    add_row,
+    layernorm_row,
+    softmax_row,
+    maximum_row,
+    sum_exp_row,
+    map<gelu_tanh_one>,
+    map<gelu_erf_one>,
+    map<exp_full>,
+    map<log_full>,
+    map<tanh_full>,
+    map<erf_full>,
+    fma_chains,
+    read_streams,
 };
 
 #undef MINIGPT_TARGET
 #undef MINIGPT_UNROLL
+#undef MINIGPT_INLINE
 
 }  // namespace minigpt
 

@@ -25,16 +25,20 @@ namespace {
 
 #include "kernels/limit_kernels.inc"
 
-#include "kernels/last_panel.inc"
+inline void store_bytes(int8_t* y, const I* q) {
+    for (size_t i = 0; i < kGroup / kWidth; i += 2) {
+        int16x8_t words = vcombine_s16(vmovn_s32(q[i]), vmovn_s32(q[i + 1]));
+        vst1_s8(y + i * kWidth, vmovn_s16(words));
+    }
+}
+
+#include "kernels/quantize.inc"
+
+#include "kernels/tile_edges.inc"
+
+#include "kernels/element_types.inc"
 
 // ---- products
-
-struct F16 {
-    uint16_t bits;
-};
-struct Bf16 {
-    uint16_t bits;
-};
 
 inline V load_wide(const float* p) {
     return vld1q_f32(p);
@@ -57,94 +61,78 @@ inline V load_wide(const Bf16* p) {
 // Vectors across that a tile of four or more rows has: aarch64 has 32 registers, armv7 half of
 // that and goes over a panel twice.
 #if defined(__aarch64__)
-constexpr size_t kAcross = 4;
+constexpr size_t kAcrossOfMany = 4;
 constexpr size_t kPanelsOfOne = 4, kPanelsOfTwo = 2;
 #else
-constexpr size_t kAcross = 2;
+constexpr size_t kAcrossOfMany = 2;
 constexpr size_t kPanelsOfOne = 2, kPanelsOfTwo = 1;
 #endif
 
-// c [kRows, kPanels, kVectorsAcross * 4] from output j on, which may be inside a panel.
-template <size_t kRows, size_t kPanels, size_t kVectorsAcross, bool kPrefetch, typename T>
-inline void tile(const PanelGemm& g, size_t j) {
+// c [kRows, kPanels, kAcross * 4] from output j on, which may be inside a panel.
+template <size_t kRows, size_t kPanels, size_t kAcross, bool kPrefetch, typename T>
+inline void tile(const PanelGemm& g, size_t j, T) {
     const T* b = static_cast<const T*>(g.b) + j / kPanel * g.b_stride + j % kPanel;
-    float* c = g.c + j;
-    V acc[kRows][kPanels][kVectorsAcross];
-    MINIGPT_UNROLL
-    for (size_t i = 0; i < kRows; ++i) {
-        MINIGPT_UNROLL
-        for (size_t p = 0; p < kPanels; ++p) {
-            MINIGPT_UNROLL
-            for (size_t v = 0; v < kVectorsAcross; ++v) {
-                const float* from = c + i * g.ldc + p * kPanel + v * kWidth;
-                acc[i][p][v] = g.accumulate ? load(from) : splat(0.0f);
-            }
-        }
-    }
-    const float* a = g.a;
+    V acc[kRows][kPanels][kAcross];
+    begin_tile(acc, g, j);
+    const float* a = static_cast<const float*>(g.a);
     for (size_t k = 0; k < g.k; ++k) {
         MINIGPT_UNROLL
         for (size_t p = 0; p < kPanels; ++p) {
             if (kPrefetch)
                 __builtin_prefetch(b + (p + kPanels) * g.b_stride);
-            V wide[kVectorsAcross];
+            V wide[kAcross];
             MINIGPT_UNROLL
-            for (size_t v = 0; v < kVectorsAcross; ++v) {
+            for (size_t v = 0; v < kAcross; ++v)
                 wide[v] = load_wide(b + p * g.b_stride + v * kWidth);
-            }
             MINIGPT_UNROLL
             for (size_t i = 0; i < kRows; ++i) {
                 V ai = vdupq_n_f32(a[i]);
                 MINIGPT_UNROLL
-                for (size_t v = 0; v < kVectorsAcross; ++v) {
+                for (size_t v = 0; v < kAcross; ++v)
                     acc[i][p][v] = fma(ai, wide[v], acc[i][p][v]);
-                }
             }
         }
         a += kRows;
         b += kPanel;
     }
-    MINIGPT_UNROLL
-    for (size_t i = 0; i < kRows; ++i) {
-        MINIGPT_UNROLL
-        for (size_t p = 0; p < kPanels; ++p) {
-            MINIGPT_UNROLL
-            for (size_t v = 0; v < kVectorsAcross; ++v) {
-                size_t at = p * kPanel + v * kWidth;
-                V sum = acc[i][p][v];
-                if (g.bias != nullptr)
-                    sum = add(sum, load(g.bias + j + at));
-                store(c + i * g.ldc + at, sum);
-            }
-        }
-    }
+    finish_tile(acc, g, j);
 }
 
-template <size_t kRows, size_t kPanels, size_t kVectorsAcross, bool kPrefetch, typename T>
+#include "kernels/panel_gemm_quantized_neon.inc"
+
+// y [k, 16] = b [k, 16].
+template <typename T>
+void widen(float* y, const void* b, size_t k) {
+    const T* from = static_cast<const T*>(b);
+    for (size_t i = 0; i < k * kPanel; i += kWidth)
+        store(y + i, load_wide(from + i));
+}
+
+template <size_t kRows, size_t kPanels, size_t kAcross, bool kPrefetch, typename T>
 void panels(const PanelGemm& g) {
     size_t j = 0;
     for (; kPanels > 1 && j + kPanels * kPanel <= g.n; j += kPanels * kPanel) {
-        tile<kRows, kPanels, 4, kPrefetch, T>(g, j);
+        tile<kRows, kPanels, kVectors, kPrefetch>(g, j, T());
     }
     for (; j + kPanel <= g.n; j += kPanel) {
-        for (size_t part = 0; part < kPanel; part += kVectorsAcross * kWidth) {
-            tile<kRows, 1, kVectorsAcross, kPrefetch, T>(g, j + part);
+        for (size_t part = 0; part < kPanel; part += kAcross * kWidth) {
+            tile<kRows, 1, kAcross, kPrefetch>(g, j + part, T());
         }
     }
     if (j < g.n) {
         LastPanel<T> last(g, j);
-        for (size_t part = 0; part < kPanel; part += kVectorsAcross * kWidth) {
-            tile<kRows, 1, kVectorsAcross, false, T>(last.g, part);
+        for (size_t part = 0; part < kPanel; part += kAcross * kWidth) {
+            tile<kRows, 1, kAcross, false>(last.g, part, T());
         }
         last.copy_back();
     }
 }
 
-template <size_t kRows, size_t kPanels, size_t kVectorsAcross, typename T>
+template <size_t kRows, size_t kPanels, size_t kAcross, typename T>
 void rows(const PanelGemm& g) {
     if (g.prefetch)
-        return panels<kRows, kPanels, kVectorsAcross, true, T>(g);
-    return panels<kRows, kPanels, kVectorsAcross, false, T>(g);
+        return panels<kRows, kPanels, kAcross, true, T>(g);
+    return panels<kRows, kPanels, kAcross, false, T>(g);
 }
 
 template <typename T>
@@ -157,11 +145,29 @@ void panel_gemm_6x16(const PanelGemm& g) {
         case 3:
             return rows<3, 1, 4, T>(g);
         case 4:
-            return rows<4, 1, kAcross, T>(g);
+            return rows<4, 1, kAcrossOfMany, T>(g);
         case 5:
-            return rows<5, 1, kAcross, T>(g);
+            return rows<5, 1, kAcrossOfMany, T>(g);
         default:
-            return rows<6, 1, kAcross, T>(g);
+            return rows<6, 1, kAcrossOfMany, T>(g);
+    }
+}
+
+// The rows' 16-bit sums of a group, two vectors for four outputs, are registers, too.
+void panel_gemm_q4_6x4(const PanelGemm& g) {
+    switch (g.m) {
+        case 1:
+            return rows<1, kPanelsOfOne, 4, Q4>(g);
+        case 2:
+            return rows<2, 1, 4, Q4>(g);
+        case 3:
+            return rows<3, 1, 1, Q4>(g);
+        case 4:
+            return rows<4, 1, 1, Q4>(g);
+        case 5:
+            return rows<5, 1, 1, Q4>(g);
+        default:
+            return rows<6, 1, 1, Q4>(g);
     }
 }
 
@@ -199,7 +205,10 @@ const KernelTable kNeonKernels = {
     "neon",
     true,
     1,
-    {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>},
+    {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>, panel_gemm_6x16<Q8>,
+     panel_gemm_q4_6x4},
+    {nullptr, widen<F16>, widen<Bf16>, widen_q8, nullptr},
+    quantize,
     interleave,
     add_row,
     layernorm_row,
@@ -225,6 +234,7 @@ const KernelTable kNeonKernels = {
 
 #undef MINIGPT_TARGET
 #undef MINIGPT_UNROLL
+#undef MINIGPT_INLINE
 
 }  // namespace minigpt
 

@@ -23,50 +23,128 @@ namespace {
 
 #include "kernels/limit_kernels.inc"
 
+inline void store_bytes(int8_t* y, const I* q) {
+    for (size_t i = 0; i < kGroup; ++i)
+        y[i] = static_cast<int8_t>(q[i]);
+}
+
+#include "kernels/quantize.inc"
+
 // ---- products
 
-inline float widened(float x) {
-    return x;
-}
 struct F16 {
     uint16_t bits;
 };
 struct Bf16 {
     uint16_t bits;
 };
-inline float widened(F16 x) {
-    return f16_to_float(x.bits);
+struct Q8 {
+    unsigned char byte;
+};
+
+// b [16] = element k of a panel.
+inline void widen_one(float* b, const float* panel, size_t k) {
+    for (size_t j = 0; j < kPanel; ++j)
+        b[j] = panel[k * kPanel + j];
 }
-inline float widened(Bf16 x) {
-    return bf16_to_float(x.bits);
+inline void widen_one(float* b, const F16* panel, size_t k) {
+    for (size_t j = 0; j < kPanel; ++j)
+        b[j] = f16_to_float(panel[k * kPanel + j].bits);
+}
+inline void widen_one(float* b, const Bf16* panel, size_t k) {
+    for (size_t j = 0; j < kPanel; ++j)
+        b[j] = bf16_to_float(panel[k * kPanel + j].bits);
+}
+inline float scale_at(const unsigned char* group, size_t j) {
+    uint16_t scale;
+    memcpy(&scale, group + j * sizeof scale, sizeof scale);
+    return f16_to_float(scale);
+}
+inline void widen_one(float* b, const Q8* panel, size_t k) {
+    const unsigned char* group = &panel[k / kGroup * kQ8GroupBytes].byte;
+    const unsigned char* q = group + kQ8Scales + k % kGroup * kPanel;
+    for (size_t j = 0; j < kPanel; ++j)
+        b[j] = static_cast<float>(static_cast<int8_t>(q[j])) * scale_at(group, j);
 }
 
 template <typename T>
-void panel_gemm_6x16(const PanelGemm& g) {
-    for (size_t j0 = 0; j0 < g.n; j0 += kPanel) {
-        const T* panel = static_cast<const T*>(g.b) + j0 / kPanel * g.b_stride;
-        size_t width = g.n - j0 < kPanel ? g.n - j0 : kPanel;
-        float acc[kMaxRowTile][kPanel] = {};
+void widen(float* y, const void* b, size_t k) {
+    for (size_t i = 0; i < k; ++i)
+        widen_one(y + i * kPanel, static_cast<const T*>(b), i);
+}
+
+// The accumulators of one panel's outputs from j on, `width` of them.
+struct Tile {
+    float acc[kMaxRowTile][kPanel] = {};
+    size_t j, width;
+
+    Tile(const PanelGemm& g, size_t j0) : j(j0), width(g.n - j0 < kPanel ? g.n - j0 : kPanel) {
         for (size_t i = 0; g.accumulate && i < g.m; ++i) {
-            for (size_t j = 0; j < width; ++j)
-                acc[i][j] = g.c[i * g.ldc + j0 + j];
+            for (size_t e = 0; e < width; ++e)
+                acc[i][e] = g.c[i * g.ldc + j + e];
         }
+    }
+    void finish(const PanelGemm& g) const {
+        for (size_t i = 0; i < g.m; ++i) {
+            for (size_t e = 0; e < width; ++e) {
+                float sum = acc[i][e];
+                g.c[i * g.ldc + j + e] = g.bias != nullptr ? sum + g.bias[j + e] : sum;
+            }
+        }
+    }
+};
+
+template <typename T>
+void panel_gemm_6x16(const PanelGemm& g) {
+    const float* a = static_cast<const float*>(g.a);
+    for (size_t j = 0; j < g.n; j += kPanel) {
+        const T* panel = static_cast<const T*>(g.b) + j / kPanel * g.b_stride;
+        Tile tile(g, j);
         for (size_t k = 0; k < g.k; ++k) {
             float b[kPanel];
-            for (size_t j = 0; j < kPanel; ++j)
-                b[j] = widened(panel[k * kPanel + j]);
+            widen_one(b, panel, k);
             for (size_t i = 0; i < g.m; ++i) {
-                float a = g.a[k * g.m + i];
-                for (size_t j = 0; j < kPanel; ++j)
-                    acc[i][j] = fma_exact(a, b[j], acc[i][j]);
+                for (size_t e = 0; e < kPanel; ++e)
+                    tile.acc[i][e] = fma_exact(a[k * g.m + i], b[e], tile.acc[i][e]);
             }
         }
-        for (size_t i = 0; i < g.m; ++i) {
-            for (size_t j = 0; j < width; ++j) {
-                float sum = acc[i][j];
-                g.c[i * g.ldc + j0 + j] = g.bias != nullptr ? sum + g.bias[j0 + j] : sum;
+        tile.finish(g);
+    }
+}
+
+// One group of one row and one output: the sum of (half - 8) * q over it.
+int group_sum(const unsigned char* group, size_t output, const int8_t* q) {
+    int sum = 0;
+    for (size_t k = 0; k < kGroup / 2; ++k) {
+        const unsigned char* block = group + kQ4Scales + k / 4 * kQ4BlockBytes;
+        int byte = block[output * 4 + k % 4];
+        sum += ((byte & 15) - kQ4Zero) * q[k];
+        sum += ((byte >> 4) - kQ4Zero) * q[kGroup / 2 + k];
+    }
+    return sum;
+}
+
+void panel_gemm_q4_6x16(const PanelGemm& g) {
+    for (size_t j = 0; j < g.n; j += kPanel) {
+        const unsigned char* group =
+            static_cast<const unsigned char*>(g.b) + j / kPanel * g.b_stride;
+        const unsigned char* a = static_cast<const unsigned char*>(g.a);
+        Tile tile(g, j);
+        for (size_t k = 0; k < g.k; k += kGroup) {
+            for (size_t i = 0; i < g.m; ++i) {
+                float scale_a;
+                memcpy(&scale_a, a + g.m * kGroup + i * sizeof scale_a, sizeof scale_a);
+                for (size_t e = 0; e < kPanel; ++e) {
+                    const int8_t* q = reinterpret_cast<const int8_t*>(a) + i * kGroup;
+                    float sum = static_cast<float>(group_sum(group, e, q));
+                    float scale = scale_a * scale_at(group, e);
+                    tile.acc[i][e] = fma_exact(sum, scale, tile.acc[i][e]);
+                }
             }
+            a += g.m * kQuantizedBytes;
+            group += kQ4GroupBytes;
         }
+        tile.finish(g);
     }
 }
 
@@ -96,7 +174,10 @@ const KernelTable kScalarKernels = {
     "scalar",
     true,
     1,
-    {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>},
+    {panel_gemm_6x16<float>, panel_gemm_6x16<F16>, panel_gemm_6x16<Bf16>, panel_gemm_6x16<Q8>,
+     panel_gemm_q4_6x16},
+    {nullptr, widen<F16>, widen<Bf16>, widen<Q8>, nullptr},
+    quantize,
     interleave,
     add_row,
     layernorm_row,

@@ -8,13 +8,29 @@ using test::Numbers;
 
 namespace {
 
-// A product with operands in guarded, oddly aligned buffers.
+// Bytes of an element; of what strides count where elements are grouped.
+constexpr size_t kElementBytes[kKernelTypes] = {4, 2, 2, 1, 1};
+const std::string type_names[] = {"f32", "f16", "bf16", "q8", "q4"};
+
+size_t groups(size_t k) {
+    return (k + kGroup - 1) / kGroup;
+}
+
+// Strides' units from one panel to the next without a gap.
+size_t panel_units(size_t type, size_t k) {
+    if (type == kQ8)
+        return groups(k) * kQ8GroupBytes;
+    return type == kQ4 ? groups(k) * kQ4GroupBytes : k * 16;
+}
+
+// A product with operands in guarded, oddly aligned buffers. Weights are random bytes: nothing
+// that a kernel may not use is a number.
 struct Problem {
     size_t m, n, k, type, ldc, stride;
     bool accumulate, with_bias;
-    Guarded<float> a, bias, c_start;
-    Guarded<uint32_t> b32;
-    Guarded<uint16_t> b16;
+    Guarded<float> bias, c_start;
+    Guarded<unsigned char> b;
+    Guarded<uint32_t> a;
 
     Problem(size_t m_, size_t n_, size_t k_, size_t type_, bool accumulate_, bool with_bias_,
             Numbers& numbers)
@@ -23,42 +39,133 @@ struct Problem {
           k(k_),
           type(type_),
           ldc(n_ + numbers.below(5)),
-          stride(k_ * 16 + numbers.below(40)),
+          stride(panel_units(type, k) + numbers.below(20) * 2),
           accumulate(accumulate_),
           with_bias(with_bias_),
-          a(m_ * k_, numbers.below(16)),
           bias(n_, numbers.below(16)),
           c_start(m_ * ldc),
-          b32(panels() == 0 ? 0 : (panels() - 1) * stride + k_ * 16, numbers.below(16)),
-          b16(b32.size(), numbers.below(16)) {
-        a.fill(numbers);
+          b(n == 0 ? 0 : ((n - 1) / 16 * stride + panel_units(type, k)) * kElementBytes[type],
+            type == 0 ? 4 * numbers.below(4) : 2 * numbers.below(8)),
+          a(type == kQ4 ? groups(k) * m * kQuantizedBytes / 4 : m * k, numbers.below(16)) {
         bias.fill(numbers);
         c_start.fill(numbers);
-        for (size_t i = 0; i < b32.size(); ++i) {
-            float x = numbers.next();
-            if (numbers.below(16) == 0)
-                x = 0;
-            b32[i] = float_to_bits(x);
-            b16[i] = type == 1 ? float_to_f16(x) : float_to_bf16(x);
+        fill_b(numbers);
+        for (size_t i = 0; i < a.size(); ++i)
+            a[i] = float_to_bits(numbers.next());
+        if (type == kQ4)
+            fill_quantized(numbers);
+    }
+
+    // Where element [kk, j] lies, and of q8 and q4 its scale.
+    unsigned char* at(size_t kk, size_t j) {
+        if (type == kQ8) {
+            return group(kk, j) + kQ8Scales + kk % 32 * 16 + j % 16;
+        } else if (type == kQ4) {
+            return group(kk, j) + kQ4Scales + kk % 16 / 4 * 64 + j % 16 * 4 + kk % 4;
         }
-        // What is between panels, and in the last one's padding, is never used.
-        for (size_t p = 0; p < panels(); ++p) {
-            for (size_t e = 0; e < stride && p * stride + e < b32.size(); ++e) {
-                bool used = e < k * 16 && p * 16 + e % 16 < n;
-                if (used)
-                    continue;
-                b32[p * stride + e] = 0xffffffff;
-                b16[p * stride + e] = 0xffff;
+        return b.data() + (j / 16 * stride + kk * 16 + j % 16) * kElementBytes[type];
+    }
+    unsigned char* group(size_t kk, size_t j) {
+        return b.data() + j / 16 * stride + kk / 32 * (type == kQ8 ? kQ8GroupBytes : kQ4GroupBytes);
+    }
+    unsigned char* scale(size_t kk, size_t j) { return group(kk, j) + j % 16 * 2; }
+
+    // What is between panels, and in the last one's padding, stays NaN.
+    void fill_b(Numbers& numbers) {
+        bool extreme = numbers.below(2) == 0;
+        for (size_t j = 0; j < n; ++j) {
+            for (size_t kk = 0; kk < k; ++kk) {
+                float x = numbers.below(16) == 0 ? 0 : numbers.next();
+                uint16_t half = type == 2 ? float_to_bf16(x) : float_to_f16(x);
+                if (type >= kQ8 && kk % 32 == 0)
+                    memcpy(scale(kk, j), &half, 2);
+                if (type == 0) {
+                    memcpy(at(kk, j), &x, 4);
+                } else if (type == kQ8) {
+                    *at(kk, j) = static_cast<unsigned char>(numbers.below(255) - 127);
+                } else if (type == kQ4) {
+                    unsigned char* byte = at(kk, j);
+                    int value =
+                        static_cast<int>(extreme ? numbers.below(2) * 15 : numbers.below(16));
+                    int other = kk % 32 < 16 ? *byte & 0xf0 : *byte & 15;
+                    *byte = static_cast<unsigned char>(kk % 32 < 16 ? other | value
+                                                                    : other | value << 4);
+                } else {
+                    memcpy(at(kk, j), &half, 2);
+                }
             }
         }
     }
-    size_t panels() const { return (n + 15) / 16; }
-    const void* b() { return type == 0 ? static_cast<void*>(b32.data()) : b16.data(); }
+
+    unsigned char* a_group(size_t g) {
+        return reinterpret_cast<unsigned char*>(a.data()) + g * m * kQuantizedBytes;
+    }
+    int8_t q_at(size_t i, size_t kk) {
+        return static_cast<int8_t>(a_group(kk / 32)[i * 32 + kk % 32]);
+    }
+    float scale_a(size_t i, size_t kk) {
+        float f;
+        memcpy(&f, a_group(kk / 32) + m * 32 + i * 4, 4);
+        return f;
+    }
+
+    // Quantized rows. Some are extreme in every place, in one sign or both.
+    void fill_quantized(Numbers& numbers) {
+        for (size_t g = 0; g < groups(k); ++g) {
+            for (size_t i = 0; i < m; ++i) {
+                int sum = 0;
+                size_t kind = numbers.below(4);
+                for (size_t e = 0; e < 32; ++e) {
+                    int q = static_cast<int>(numbers.below(255)) - 127;
+                    if (kind == 0)
+                        q = 127;
+                    if (kind == 1)
+                        q = -127;
+                    if (kind == 2)
+                        q = q < 0 ? -127 : 127;
+                    if (g * 32 + e >= k)
+                        q = 0;
+                    sum += q;
+                    a_group(g)[i * 32 + e] = static_cast<unsigned char>(q);
+                }
+                float f = numbers.next();
+                int16_t pair[2] = {static_cast<int16_t>(-4 * sum), static_cast<int16_t>(-4 * sum)};
+                memcpy(a_group(g) + m * 32 + i * 4, &f, 4);
+                memcpy(a_group(g) + m * 36 + i * 4, pair, 4);
+            }
+        }
+    }
+
+    float half_at(const unsigned char* p) {
+        uint16_t half;
+        memcpy(&half, p, 2);
+        return type == 2 ? bf16_to_float(half) : f16_to_float(half);
+    }
     float b_at(size_t kk, size_t j) {
-        size_t at = j / 16 * stride + kk * 16 + j % 16;
-        if (type == 0)
-            return bits_to_float(b32[at]);
-        return type == 1 ? f16_to_float(b16[at]) : bf16_to_float(b16[at]);
+        if (type == kQ8)
+            return static_cast<float>(static_cast<int8_t>(*at(kk, j))) * half_at(scale(kk, j));
+        if (type != 0)
+            return half_at(at(kk, j));
+        float x;
+        memcpy(&x, at(kk, j), 4);
+        return x;
+    }
+
+    // The definition: one fma after another, of products or of groups.
+    float sum(size_t i, size_t j) {
+        float acc = accumulate ? c_start[i * ldc + j] : 0.0f;
+        for (size_t kk = 0; type != kQ4 && kk < k; ++kk)
+            acc = fma_exact(bits_to_float(a[kk * m + i]), b_at(kk, j), acc);
+        for (size_t kk = 0; type == kQ4 && kk < k; kk += 32) {
+            int whole = 0;
+            for (size_t e = kk; e < kk + 32 && e < k; ++e) {
+                int byte = *at(e, j);
+                whole += ((e % 32 < 16 ? byte & 15 : byte >> 4) - 8) * q_at(i, e);
+            }
+            float both = scale_a(i, kk) * half_at(scale(kk, j));
+            acc = fma_exact(static_cast<float>(whole), both, acc);
+        }
+        return with_bias ? acc + bias[j] : acc;
     }
 
     // c, with whatever stood between its rows.
@@ -67,7 +174,7 @@ struct Problem {
         for (size_t i = 0; i < c.size(); ++i) {
             c[i] = accumulate || i % ldc >= n ? c_start[i] : NAN;  // an overwritten c is not read
         }
-        table.panel_gemm[type]({c.data(), ldc, a.data(), m, b(), stride, n, k,
+        table.panel_gemm[type]({c.data(), ldc, a.data(), m, b.data(), stride, n, k,
                                 with_bias ? bias.data() : nullptr, accumulate, prefetch});
         CHECK(c.intact());
         for (size_t i = 0; i < c.size(); ++i) {
@@ -77,8 +184,6 @@ struct Problem {
         return std::vector<float>(c.data(), c.data() + c.size());
     }
 };
-
-const std::string type_names[] = {"f32", "f16", "bf16"};
 
 void compare(size_t m, size_t n, size_t k, Numbers& numbers) {
     for (size_t type = 0; type < kKernelTypes; ++type) {
@@ -107,18 +212,11 @@ TEST_CASE("kernels gemm: the reference is one fma after another, upwards, then t
     for (size_t type = 0; type < kKernelTypes; ++type) {
         for (bool accumulate : {false, true}) {
             for (bool with_bias : {false, true}) {
-                Problem p(5, 37, 29, type, accumulate, with_bias, numbers);
+                Problem p(5, 37, 77, type, accumulate, with_bias, numbers);
                 std::vector<float> c = p.run(test::scalar(), false);
                 for (size_t i = 0; i < p.m; ++i) {
-                    for (size_t j = 0; j < p.n; ++j) {
-                        float acc = accumulate ? p.c_start[i * p.ldc + j] : 0.0f;
-                        for (size_t k = 0; k < p.k; ++k) {
-                            acc = fma_exact(p.a[k * p.m + i], p.b_at(k, j), acc);
-                        }
-                        if (with_bias)
-                            acc += p.bias[j];
-                        CHECK(test::same_bits(c[i * p.ldc + j], acc));
-                    }
+                    for (size_t j = 0; j < p.n; ++j)
+                        CHECK(test::same_bits(c[i * p.ldc + j], p.sum(i, j)));
                 }
             }
         }
@@ -129,7 +227,7 @@ TEST_CASE("kernels gemm: every table has the reference's bits at every edge") {
     Numbers numbers(2);
     for (size_t m = 1; m <= kMaxRowTile; ++m) {
         for (size_t n : {0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 79, 129}) {
-            for (size_t k : {0, 1, 2, 3, 7, 8, 17, 64})
+            for (size_t k : {0, 1, 2, 3, 7, 8, 17, 31, 32, 33, 48, 64})
                 compare(m, n, k, numbers);
         }
     }
@@ -176,6 +274,103 @@ TEST_CASE("kernels gemm: subnormals and the largest numbers of the reduced types
                     continue;
                 REQUIRE(test::same_bits(bf16[j], want));
             }
+        }
+    });
+}
+
+TEST_CASE("kernels widen: a panel becomes f32, exactly") {
+    Numbers numbers(5);
+    for (size_t type : {1, 2, 3}) {
+        for (size_t k : {0, 1, 7, 31, 32, 33, 100}) {
+            Problem p(1, 16, k, type, false, false, numbers);
+            test::for_each_table([&](const KernelTable& table) {
+                Guarded<float> y(k * 16, numbers.below(16));
+                table.widen[type](y.data(), p.b.data(), k);
+                CHECK(y.intact());
+                for (size_t i = 0; i < k * 16; ++i)
+                    REQUIRE(test::same_bits(y[i], p.b_at(i / 16, i % 16)));
+            });
+        }
+    }
+}
+
+// The definition in plain words, of a row's group.
+static void quantize_one(std::vector<int>& q, float& scale, const float* x, size_t n) {
+    q.assign(32, 0);
+    float largest = 0;
+    bool finite = true;
+    for (size_t i = 0; i < n; ++i) {
+        finite = finite && std::isfinite(x[i]);
+        largest = std::fmax(largest, std::fabs(x[i]));
+    }
+    scale = finite ? 0 : NAN;
+    if (!finite || largest < std::ldexp(1.0f, -80))
+        return;
+    scale = largest / 127.0f;
+    float inverse = 127.0f / largest;
+    for (size_t i = 0; i < n; ++i) {  // exact in double, then to the nearest even
+        q[i] = static_cast<int>(std::nearbyint(static_cast<double>(x[i]) * inverse));
+    }
+}
+
+TEST_CASE("kernels quantize: rows are int8 times their group's largest magnitude / 127") {
+    Numbers numbers(6);
+    for (size_t m = 1; m <= kMaxRowTile; ++m) {
+        for (size_t k : {0, 1, 5, 16, 31, 32, 33, 40, 64, 101}) {
+            size_t ldx = k + numbers.below(9), n_groups = groups(k);
+            Guarded<float> x(k == 0 ? 0 : (m - 1) * ldx + k, numbers.below(16));
+            for (size_t i = 0; i < x.size(); ++i) {
+                // Magnitudes from far below 2^-80 up to the largest there are, by group.
+                int exponent = static_cast<int>(i % ldx / 32 * 61 + i / ldx * 37) % 250 - 123;
+                x[i] = std::ldexp(numbers.next(), exponent);
+                if (numbers.below(300) == 0)
+                    x[i] = numbers.below(2) == 0 ? NAN : -INFINITY;
+                if (numbers.below(20) == 0)
+                    x[i] = numbers.below(2) == 0 ? std::ldexp(1.0f, exponent) : 0.0f;
+            }
+            test::for_each_table([&](const KernelTable& table) {
+                Guarded<uint32_t> y(n_groups * m * kQuantizedBytes / 4, numbers.below(16));
+                table.quantize(y.data(), x.data(), ldx, m, k);
+                CHECK(y.intact());
+                for (size_t g = 0; g < n_groups; ++g) {
+                    const char* to =
+                        reinterpret_cast<const char*>(y.data()) + g * m * kQuantizedBytes;
+                    for (size_t i = 0; i < m; ++i) {
+                        std::vector<int> q;
+                        float scale, found_scale;
+                        size_t n = k - g * 32 < 32 ? k - g * 32 : 32;
+                        quantize_one(q, scale, x.data() + i * ldx + g * 32, n);
+                        int sum = 0;
+                        for (size_t e = 0; e < 32; ++e) {
+                            REQUIRE(static_cast<int8_t>(to[i * 32 + e]) == q[e]);
+                            sum += q[e];
+                        }
+                        int16_t minus_4[2];
+                        memcpy(&found_scale, to + m * 32 + i * 4, 4);
+                        memcpy(minus_4, to + m * 36 + i * 4, 4);
+                        REQUIRE(test::same_bits(found_scale, scale));
+                        REQUIRE(minus_4[0] == -4 * sum);
+                        REQUIRE(minus_4[1] == -4 * sum);
+                    }
+                }
+            });
+        }
+    }
+}
+
+TEST_CASE("kernels quantize: what is not finite makes every output of q4 NaN") {
+    test::for_each_table([&](const KernelTable& table) {
+        float x[64], c[16];
+        unsigned char b[2 * kQ4GroupBytes] = {};
+        uint32_t a[2 * kQuantizedBytes / 4];
+        for (float bad : {NAN, INFINITY, -INFINITY}) {
+            for (float& f : x)
+                f = 1;
+            x[40] = bad;
+            table.quantize(a, x, 64, 1, 64);
+            table.panel_gemm[kQ4]({c, 16, a, 1, b, sizeof b, 16, 64, nullptr, false, false});
+            for (float f : c)
+                CHECK(std::isnan(f));
         }
     });
 }
