@@ -109,7 +109,7 @@ Status gemm(float* c, size_t ldc, const float* a, size_t lda, Operand op_a, cons
                     interleave_columns(on, tiles, a + p * lda + i, lda, mb, kb);
                 }
                 multiply(on, {c + i * ldc + j, ldc, tiles, mb, panels, ElementType::f32, nb, kb,
-                              nullptr, accumulate || p > 0});
+                              nullptr, accumulate || p > 0, nullptr});
             }
         }
     }

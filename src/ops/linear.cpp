@@ -1,30 +1,56 @@
 #include "ops/linear.h"
 
 #include <cstdint>
+#include <cstring>
 
 #include "base/half.h"
 #include "ops/product.h"
 
 namespace minigpt {
+namespace {
 
-PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out) {
-    const char* data = static_cast<const char*>(w.data) + first * w.n_in * bytes_of(w.type);
-    return {data, w.type, w.n_in, n_out};
+void gather_row_q8(float* y, const PanelMatrix& w, size_t row) {
+    const unsigned char* group = static_cast<const unsigned char*>(w.data) +
+                                 row / kPanel * static_cast<size_t>(panel_bytes(w.type, w.n_in));
+    for (size_t e = 0; e < w.n_in; e += kGroup, group += kQ8GroupBytes) {
+        uint16_t half;
+        memcpy(&half, group + row % kPanel * sizeof half, sizeof half);
+        float scale = f16_to_float(half);
+        const unsigned char* q = group + kQ8Scales + row % kPanel;
+        size_t n = w.n_in - e < kGroup ? w.n_in - e : kGroup;
+        for (size_t i = 0; i < n; ++i)
+            y[e + i] = static_cast<float>(static_cast<int8_t>(q[i * kPanel])) * scale;
+    }
 }
 
-size_t linear_scratch_bytes(const Compute&, size_t max_rows, size_t max_n_in) {
-    return round_up(max_rows * max_n_in * sizeof(float), kAlign);
+}  // namespace
+
+PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out) {
+    size_t skipped = first / kPanel * static_cast<size_t>(panel_bytes(w.type, w.n_in));
+    return {static_cast<const char*>(w.data) + skipped, w.type, w.n_in, n_out};
+}
+
+// Rows as tiles, of f32 or quantized, and then, for more rows than a tile, widened weights.
+size_t linear_scratch_bytes(const Compute& compute, size_t max_rows, size_t max_n_in) {
+    size_t floats = max_rows * max_n_in * sizeof(float);
+    size_t quantized = quantized_bytes(max_rows, max_n_in);
+    size_t tiles = round_up(floats > quantized ? floats : quantized, kAlign);
+    return tiles + (max_rows > kMaxRowTile ? wide_bytes(compute, max_n_in) : 0);
 }
 
 void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t ldx,
             const PanelMatrix& w, const float* bias, size_t n_rows, void* scratch) {
-    float* tiles = static_cast<float*>(scratch);
-    const float* a = x;  // a single row is its own tile
-    if (n_rows > 1) {
-        interleave_tiles(compute, tiles, x, ldx, n_rows, w.n_in);
-        a = tiles;
+    const void* a = scratch;
+    size_t bytes = n_rows * w.n_in * sizeof(float);
+    if (w.type == ElementType::q4) {
+        quantize_tiles(compute, scratch, x, ldx, n_rows, w.n_in);
+    } else if (n_rows > 1) {
+        interleave_tiles(compute, static_cast<float*>(scratch), x, ldx, n_rows, w.n_in);
+    } else {
+        a = x;  // a single row is its own tile
     }
-    multiply(compute, {y, ldy, a, n_rows, w.data, w.type, w.n_out, w.n_in, bias, false});
+    void* wide = static_cast<char*>(scratch) + round_up(bytes, kAlign);
+    multiply(compute, {y, ldy, a, n_rows, w.data, w.type, w.n_out, w.n_in, bias, false, wide});
 }
 
 void gather_row(float* y, const PanelMatrix& w, size_t row) {
@@ -35,6 +61,8 @@ void gather_row(float* y, const PanelMatrix& w, size_t row) {
             y[e] = from[e * kPanel];
         return;
     }
+    if (w.type == ElementType::q8)
+        return gather_row_q8(y, w, row);
     const uint16_t* from = static_cast<const uint16_t*>(w.data) + at;
     for (size_t e = 0; e < w.n_in; ++e) {
         uint16_t h = from[e * kPanel];

@@ -9,11 +9,11 @@
 namespace minigpt {
 
 // A weight matrix where it lies: panels of 16 outputs, [n_out / 16, n_in, 16], the last one
-// padded with zeros. `data` is 64-byte aligned. A smaller n_out than the tensor's own asks for
-// its first outputs only.
+// padded with zeros; of q8 and q4 in groups, see models/FORMAT.md. `data` is 64-byte aligned. A
+// smaller n_out than the tensor's own asks for its first outputs only.
 struct PanelMatrix {
     const void* data;
-    ElementType type;  // f32, f16 or bf16
+    ElementType type;
     size_t n_in, n_out;
 };
 
@@ -24,7 +24,8 @@ PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out);
 // A multiple of 64.
 size_t linear_scratch_bytes(const Compute& compute, size_t max_rows, size_t max_n_in);
 
-// y[i, :] = x[i, :] W + bias. How many rows a call has changes no bit of any of them.
+// y[i, :] = x[i, :] W + bias; of q4 x is quantized first, see KernelTable. How many rows a call has
+// changes no bit of any of them.
 //
 //   y        [n_rows, ldy]   out; the first w.n_out of each row; must not overlap x
 //   x        [n_rows, ldx]   the first w.n_in of each row
@@ -35,7 +36,8 @@ size_t linear_scratch_bytes(const Compute& compute, size_t max_rows, size_t max_
 void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t ldx,
             const PanelMatrix& w, const float* bias, size_t n_rows, void* scratch);
 
-// y[e] = W[e, row]: a token's embedding out of the table that is also the output head.
+// y[e] = W[e, row]: a token's embedding out of the table that is also the output head. Any type
+// but q4.
 //
 //   y  [w.n_in]  out
 void gather_row(float* y, const PanelMatrix& w, size_t row);

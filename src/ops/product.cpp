@@ -11,6 +11,9 @@ namespace {
 constexpr size_t kKc = 384;
 constexpr size_t kGroupTiles = 44;
 
+// Of q4 a panel's block is 14 KB, and the group's activations 500 KB.
+constexpr size_t kKcQ4 = 4 * kKc;
+
 // Units of work a thread gets, on average, so that a slow one leaves some to the others.
 constexpr size_t kUnitsPerThread = 3;
 
@@ -18,8 +21,21 @@ size_t divide_up(size_t n, size_t d) {
     return (n + d - 1) / d;
 }
 
-const void* advance(const void* p, ElementType type, size_t n) {
-    return static_cast<const char*>(p) + n * (type == ElementType::f32 ? 4 : 2);
+const void* after(const void* p, uint64_t n_bytes) {
+    return static_cast<const char*>(p) + static_cast<size_t>(n_bytes);
+}
+
+// Of a panel's elements, which are bytes where they are grouped.
+size_t panel_stride(const Product& x) {
+    size_t element = bytes_of(x.type);
+    return static_cast<size_t>(panel_bytes(x.type, x.k)) / (element == 0 ? 1 : element);
+}
+
+// A tile of m rows from input k on, `row` rows into a.
+const void* tile_at(const Product& x, size_t row, size_t m, size_t k) {
+    if (x.type == ElementType::q4)
+        return after(x.a, quantized_bytes(row, x.k) + quantized_bytes(m, k));
+    return static_cast<const float*>(x.a) + row * x.k + k * m;
 }
 
 PanelGemm whole(const Product& x, size_t panel, size_t n_panels) {
@@ -31,8 +47,8 @@ PanelGemm whole(const Product& x, size_t panel, size_t n_panels) {
             x.ldc,
             x.a,
             x.n_rows,
-            advance(x.b, x.type, panel * kPanel * x.k),
-            kPanel * x.k,
+            after(x.b, panel * panel_bytes(x.type, x.k)),
+            panel_stride(x),
             end - j,
             x.k,
             x.bias == nullptr ? nullptr : x.bias + j,
@@ -55,12 +71,29 @@ void multiply_one_tile(const Compute& compute, const Product& x) {
     });
 }
 
-// The tiles [tile, tile_end) times the panels [panel, panel_end).
+// Inputs of a block; a multiple of a group, but for the last.
+size_t block_inputs(ElementType type, size_t k) {
+    size_t most = type == ElementType::q4 ? kKcQ4 : kKc;
+    size_t n_blocks = divide_up(k, most);
+    return n_blocks == 0 ? 0 : round_up(divide_up(k, n_blocks), kGroup);
+}
+
+// Panels of f32 in place of g's: widened into `wide`.
+void widen_panels(const KernelTable& kernels, PanelGemm* g, ElementType type, float* wide) {
+    auto widen = kernels.widen[static_cast<size_t>(type)];
+    size_t element = bytes_of(type) == 0 ? 1 : bytes_of(type);
+    for (size_t p = 0; p * kPanel < g->n; ++p)
+        widen(wide + p * g->k * kPanel, after(g->b, p * g->b_stride * element), g->k);
+    g->b = wide;
+    g->b_stride = g->k * kPanel;
+}
+
+// The tiles [tile, tile_end) times the panels [panel, panel_end). wide: where a block of weights
+// becomes f32, once for all tiles; nullptr: nowhere.
 void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, size_t tile_end,
-                    size_t panel, size_t panel_end) {
-    auto kernel = kernels.panel_gemm[static_cast<size_t>(x.type)];
-    size_t n_blocks = divide_up(x.k, kKc);
-    size_t kc = n_blocks == 0 ? 0 : round_up(divide_up(x.k, n_blocks), size_t{8});
+                    size_t panel, size_t panel_end, float* wide) {
+    auto kernel = kernels.panel_gemm[wide == nullptr ? static_cast<size_t>(x.type) : 0];
+    const size_t kc = block_inputs(x.type, x.k);
     size_t k = 0;
     do {
         size_t n_k = x.k - k < kc ? x.k - k : kc;
@@ -68,17 +101,20 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
         for (size_t p = panel; p < panel_end; p += kernels.tile_panels) {
             size_t left = panel_end - p;
             PanelGemm g = whole(x, p, left < kernels.tile_panels ? left : kernels.tile_panels);
-            g.b = advance(g.b, x.type, k * kPanel);
+            g.b = after(g.b, panel_bytes(x.type, k));
             g.k = n_k;
             if (k > 0)
                 g.accumulate = true;
             if (!last)
                 g.bias = nullptr;
+            if (wide != nullptr)
+                widen_panels(kernels, &g, x.type, wide);
+            g.prefetch = wide == nullptr;
             float* c = g.c;
             for (size_t t = tile; t < tile_end; ++t) {
                 size_t row = first_row(x.n_rows, t);
                 g.m = first_row(x.n_rows, t + 1) - row;
-                g.a = x.a + row * x.k + k * g.m;
+                g.a = tile_at(x, row, g.m, k);
                 g.c = c + row * x.ldc;
                 kernel(g);
                 g.prefetch = false;  // the first tile's was enough
@@ -86,6 +122,12 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
         }
         k += n_k;
     } while (k < x.k);
+}
+
+// Floats of one thread's block.
+size_t wide_floats(const Compute& compute, size_t k) {
+    size_t kc = k < kKc ? k : kKc;
+    return compute.kernels().tile_panels * kPanel * kc;
 }
 
 }  // namespace
@@ -98,6 +140,20 @@ void interleave_tiles(const Compute& compute, float* y, const float* x, size_t l
         compute.kernels().interleave(y + row * k, x + row * ldx, ldx,
                                      first_row(n_rows, tile + 1) - row, k);
     });
+}
+
+void quantize_tiles(const Compute& compute, void* y, const float* x, size_t ldx, size_t n_rows,
+                    size_t k) {
+    ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : compute.pool();
+    for_each_unit(pool, tile_count(n_rows), [&](size_t tile, size_t) {
+        size_t row = first_row(n_rows, tile);
+        compute.kernels().quantize(static_cast<char*>(y) + quantized_bytes(row, k), x + row * ldx,
+                                   ldx, first_row(n_rows, tile + 1) - row, k);
+    });
+}
+
+size_t wide_bytes(const Compute& compute, size_t k) {
+    return thread_count(compute.pool()) * round_up(wide_floats(compute, k) * sizeof(float), kAlign);
 }
 
 void multiply(const Compute& compute, const Product& x) {
@@ -115,13 +171,16 @@ void multiply(const Compute& compute, const Product& x) {
         n_groups = divide_up(n_threads, n_steps);
     if (n_groups > n_tiles)
         n_groups = n_tiles;
+    bool widens = x.scratch != nullptr && x.type != ElementType::f32 && x.type != ElementType::q4;
+    size_t wide_stride = round_up(wide_floats(compute, x.k), kPanel);
     // Groups of rows are the inner index: the second finds the weights in a cache.
-    for_each_unit(compute.pool(), n_steps * n_groups, [&](size_t unit, size_t) {
+    for_each_unit(compute.pool(), n_steps * n_groups, [&](size_t unit, size_t thread) {
         size_t panel = unit / n_groups * step;
         size_t group = unit % n_groups;
         multiply_block(compute.kernels(), x, n_tiles * group / n_groups,
                        n_tiles * (group + 1) / n_groups, panel,
-                       panel + step < n_panels ? panel + step : n_panels);
+                       panel + step < n_panels ? panel + step : n_panels,
+                       widens ? static_cast<float*>(x.scratch) + thread * wide_stride : nullptr);
     });
 }
 

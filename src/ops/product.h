@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "kernels/kernels.h"
 #include "minigpt/compute.h"
-#include "minigpt/weights.h"
+#include "ops/panels.h"
 
 namespace minigpt {
 
@@ -20,10 +20,6 @@ inline size_t first_row(size_t n_rows, size_t tile) {
     return n_rows / n_tiles * tile + n_rows % n_tiles * tile / n_tiles;
 }
 
-inline size_t panel_count(size_t n) {
-    return (n + kPanel - 1) / kPanel;
-}
-
 // Lays rows out as tiles, one after the other: tile t is [k, rows of t] at first_row(t) * k.
 //
 //   y  [n_rows * k]  out
@@ -31,18 +27,34 @@ inline size_t panel_count(size_t n) {
 void interleave_tiles(const Compute& compute, float* y, const float* x, size_t ldx, size_t n_rows,
                       size_t k);
 
+// The same, quantized for products of q4: tile t is what KernelTable::quantize makes of it, at
+// quantized_bytes(first_row(t), k).
+//
+//   y  quantized_bytes(n_rows, k) long  out; 4-byte aligned
+void quantize_tiles(const Compute& compute, void* y, const float* x, size_t ldx, size_t n_rows,
+                    size_t k);
+
+inline size_t quantized_bytes(size_t n_rows, size_t k) {
+    return n_rows * group_count(k) * kQuantizedBytes;
+}
+
 // c = a b (+ c) (+ bias).
 struct Product {
     float* c;  // [n_rows, ldc]  out; the first n of each row; read only if accumulate
     size_t ldc;
-    const float* a;  // tiles, as interleave_tiles lays them
+    const void* a;  // tiles, as interleave_tiles lays them, or of q4 quantize_tiles
     size_t n_rows;
-    const void* b;  // [n / 16, k, 16]
+    const void* b;  // panels of n outputs and k inputs
     ElementType type;
     size_t n, k;
     const float* bias;  // [n]; nullptr: none
     bool accumulate;
+    void* scratch;  // wide_bytes() long, 64-byte aligned; nullptr: none, weights that are not f32
+                    // are then widened once for each tile of rows
 };
+
+// Bytes in which multiply() widens weights for many rows, for all threads.
+size_t wide_bytes(const Compute& compute, size_t k);
 
 void multiply(const Compute& compute, const Product& product);
 

@@ -48,9 +48,48 @@ private:
     minigpt::Buffer<unsigned char> bytes_;
 };
 
+// Panels of q8 or q4, quantized simply; see panels_of.
+inline std::unique_ptr<Memory> grouped_panels_of(std::vector<float>& w, size_t n_in, size_t n_out,
+                                                 minigpt::ElementType type) {
+    bool is_q8 = type == minigpt::ElementType::q8;
+    size_t group_bytes = is_q8 ? 544 : 288, n_groups = (n_in + 31) / 32;
+    size_t bytes = (n_out + 15) / 16 * n_groups * group_bytes;
+    std::unique_ptr<Memory> memory(new Memory(bytes));
+    unsigned char* data = static_cast<unsigned char*>(memory->data());
+    memset(data, 0, bytes);
+    for (size_t j = 0; j < n_out; ++j) {
+        for (size_t k0 = 0; k0 < n_in; k0 += 32) {
+            unsigned char* group = data + (j / 16 * n_groups + k0 / 32) * group_bytes;
+            size_t end = k0 + 32 < n_in ? k0 + 32 : n_in;
+            float largest = 0;
+            for (size_t k = k0; k < end; ++k)
+                largest = std::fmax(largest, std::fabs(w[k * n_out + j]));
+            uint16_t half = minigpt::float_to_f16(largest / (is_q8 ? 127.0f : -8.0f));
+            float scale = minigpt::f16_to_float(half);
+            memcpy(group + j % 16 * 2, &half, 2);
+            for (size_t k = k0; k < end; ++k) {
+                float& x = w[k * n_out + j];
+                float low = is_q8 ? -127 : -8, high = is_q8 ? 127 : 7;
+                float q = std::fmax(low, std::fmin(high, std::nearbyint(x / scale)));
+                x = q * scale;
+                int whole = static_cast<int>(q);
+                if (is_q8) {
+                    group[32 + k % 32 * 16 + j % 16] = static_cast<unsigned char>(whole);
+                } else {
+                    group[32 + k % 16 / 4 * 64 + j % 16 * 4 + k % 4] |=
+                        static_cast<unsigned char>((whole + 8) << (k % 32 < 16 ? 0 : 4));
+                }
+            }
+        }
+    }
+    return memory;
+}
+
 // w [n_in, n_out] in panels of a type. After rounding, w holds what the panels hold.
 inline std::unique_ptr<Memory> panels_of(std::vector<float>& w, size_t n_in, size_t n_out,
                                          minigpt::ElementType type) {
+    if (type == minigpt::ElementType::q8 || type == minigpt::ElementType::q4)
+        return grouped_panels_of(w, n_in, n_out, type);
     bool wide = type == minigpt::ElementType::f32;
     std::unique_ptr<Memory> memory(new Memory((n_out + 15) / 16 * 16 * n_in * (wide ? 4 : 2)));
     memset(memory->data(), 0, memory->size());
