@@ -11,7 +11,8 @@ namespace minigpt {
 
 enum class Activation : uint32_t { gelu_tanh = 0, gelu_erf = 1 };
 
-// How an array's numbers are stored. The values are those of the file.
+// How an array's numbers are stored. The values are those of the file. q8 and q4 are groups of 32
+// inputs with an f16 scale for each output: 8.5 and 4.5 bits a weight.
 enum class ElementType : uint32_t { f32 = 0, f16 = 1, bf16 = 2, q8 = 3, q4 = 4 };
 
 const char* name_of(ElementType type);
@@ -57,7 +58,7 @@ Status check(const Config& config);
 enum class Layout : uint32_t {
     vector = 0,  // [n], f32 always
     rows = 1,    // [n_rows, n_embd], row-major: the position table
-    panels = 2,  // [n_out / 16][n_in][16]: every matrix
+    panels = 2,  // [n_out / 16][n_in][16]: every matrix; of q8 and q4 in groups of inputs
 };
 
 // A tensor that a model of some Config has: its checkpoint name and logical shape. A matrix
@@ -105,7 +106,9 @@ struct ArrayView {
 };
 
 struct WriterOptions {
-    ElementType type = ElementType::f32;  // of the matrices and tables; norms and biases are f32
+    // Of the matrices and tables; norms and biases are f32. q8 and q4 have f16 positions, and q4
+    // has a q8 token table and head.
+    ElementType type = ElementType::f32;
     const void* tokenizer = nullptr;  // tables made by build_tokenizer (tokenizer.h); may be empty
     size_t tokenizer_bytes = 0;
     const char* source_format = "";  // provenance: "safetensors", ...
@@ -132,8 +135,8 @@ public:
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    // The exact size of the image. Errors: as check(config); not_supported for a type the
-    // writer does not make.
+    // The exact size of the image. Errors: as check(config); not_supported for a type that is
+    // none of ElementType's.
     static Status image_bytes(const Config& config, const WriterOptions& options, uint64_t* bytes);
 
     // Into a file, replaced by finish().
@@ -141,11 +144,12 @@ public:
     // Into memory, 64-byte aligned, of at least image_bytes(). Usable after finish().
     Status open(void* image, size_t bytes, const Config& config, const WriterOptions& options);
 
-    // Rounds to the file's type (nearest, ties to even) and lays the array out.
+    // Rounds to the file's type (nearest, ties to even; how q8 and q4 choose their scales is in
+    // models/FORMAT.md) and lays the array out.
     //
     // Errors, each with the tensor's name: bad_argument (not a tensor of this model, or added
     // before), bad_shape (found and expected), bad_file (NaN, infinity, or a finite number that
-    // overflows the type, with its index), io.
+    // overflows the type or the scale of its group, with its index), io.
     Status add(const char* name, const ArrayView& array);
 
     // Errors: bad_argument with the name of a tensor that was not added; io.

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/fp_environment.h"
 #include "base/half.h"
 #include "model/format.h"
 
@@ -66,6 +67,19 @@ uint32_t survey(const float* x, size_t n, uint64_t* n_denormal) {
     return largest[0];
 }
 
+// Refuses the number at [i, j]: it is not finite, or overflows the type.
+Status refused(const TensorSpec& spec, ElementType type, float x, size_t i, size_t j) {
+    char place[48];
+    snprintf(place, sizeof place, spec.n_dims == 2 ? "[%zu, %zu]" : "[%zu]", i, j);
+    uint32_t bits = magnitude_bits(x);
+    if (bits < kInfinityBits) {
+        return Status::error(Code::bad_file, "%s: %g at %s overflows %s", spec.name,
+                             static_cast<double>(x), place, name_of(type));
+    }
+    return Status::error(Code::bad_file, "%s: %s at %s; expected finite weights", spec.name,
+                         bits > kInfinityBits ? "NaN" : "infinity", place);
+}
+
 // Names the first number of a run that is not finite, or no longer is when rounded.
 Status not_finite(const TensorSpec& spec, ElementType type, const float* run, size_t i, size_t j,
                   bool down) {
@@ -73,15 +87,7 @@ Status not_finite(const TensorSpec& spec, ElementType type, const float* run, si
     while (magnitude_bits(rounded(run[at], type)) < kInfinityBits)
         at++;
     (down ? i : j) += at;
-    char place[48];
-    snprintf(place, sizeof place, spec.n_dims == 2 ? "[%zu, %zu]" : "[%zu]", i, j);
-    uint32_t bits = magnitude_bits(run[at]);
-    if (bits < kInfinityBits) {
-        return Status::error(Code::bad_file, "%s: %g at %s overflows %s", spec.name,
-                             static_cast<double>(run[at]), place, name_of(type));
-    }
-    return Status::error(Code::bad_file, "%s: %s at %s; expected finite weights", spec.name,
-                         bits > kInfinityBits ? "NaN" : "infinity", place);
+    return refused(spec, type, run[at], i, j);
 }
 
 }  // namespace
@@ -108,8 +114,11 @@ Status Encoder::encode(const void** encoded, size_t i, size_t j, bool down, size
 }
 
 Status Encoder::run(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink, void* context) {
-    return spec_.layout == Layout::panels ? panels(scratch, scratch_bytes, sink, context)
-                                          : rows(scratch, sink, context);
+    FpEnvironment environment;
+    if (spec_.layout != Layout::panels)
+        return rows(scratch, sink, context);
+    return is_grouped(type_) ? groups(scratch, scratch_bytes, sink, context)
+                             : panels(scratch, scratch_bytes, sink, context);
 }
 
 // Vectors and row-major tables.
@@ -213,6 +222,58 @@ Status Encoder::fill_along_k(unsigned char* scratch, size_t out0, size_t n_o, si
         }
     }
     return Status();
+}
+
+// q8 and q4: [n_out / 16][n_in / 32] groups.
+Status Encoder::groups(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink,
+                       void* context) {
+    size_t group_bytes = static_cast<size_t>(panel_bytes(type_, kGroup));
+    size_t filled = 0;
+    for (size_t out = 0; out < spec_.n_out(); out += kPanel) {
+        for (size_t k = 0; k < spec_.n_in(); k += kGroup) {
+            MINIGPT_TRY(group(scratch + filled, out, k));
+            filled += group_bytes;
+            bool last = out + kPanel >= spec_.n_out() && k + kGroup >= spec_.n_in();
+            if (!last && filled + group_bytes <= scratch_bytes)
+                continue;
+            MINIGPT_TRY(sink(context, scratch, filled));
+            filled = 0;
+        }
+    }
+    return Status();
+}
+
+// The group of 16 outputs and 32 inputs from [k0, out0] on, and what refuses it.
+Status Encoder::group(unsigned char* to, size_t out0, size_t k0) {
+    size_t in_stride = spec_.is_table ? array_.col_stride : array_.row_stride;
+    size_t out_stride = spec_.is_table ? array_.row_stride : array_.col_stride;
+    size_t n_o = spec_.n_out() - out0 < kPanel ? spec_.n_out() - out0 : kPanel;
+    size_t n_k = spec_.n_in() - k0 < kGroup ? spec_.n_in() - k0 : kGroup;
+    if (n_o < kPanel || n_k < kGroup)
+        memset(group_.x, 0, sizeof group_.x);
+    if (out_stride < in_stride) {
+        for (size_t k = 0; k < n_k; k++)
+            load(group_.x[k], array_, (k0 + k) * in_stride + out0 * out_stride, out_stride, n_o);
+    } else {
+        for (size_t o = 0; o < n_o; o++) {
+            load(run_, array_, k0 * in_stride + (out0 + o) * out_stride, in_stride, n_k);
+            for (size_t k = 0; k < n_k; k++)
+                group_.x[k][o] = run_[k];
+        }
+    }
+    size_t bad = type_ == ElementType::q8 ? quantize_q8(to, group_) : quantize_q4(to, group_);
+    if (bad == kPanel || allow_non_finite_)
+        return Status();
+    // The first number that is not finite, or else the largest.
+    size_t at = 0;
+    for (size_t k = 1; k < n_k; k++) {
+        uint32_t largest = magnitude_bits(group_.x[at][bad]);
+        if (largest < kInfinityBits && magnitude_bits(group_.x[k][bad]) > largest)
+            at = k;
+    }
+    size_t in = k0 + at, out = out0 + bad;
+    return refused(spec_, type_, group_.x[at][bad], spec_.is_table ? out : in,
+                   spec_.is_table ? in : out);
 }
 
 }  // namespace minigpt

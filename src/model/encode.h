@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "minigpt/weights.h"
+#include "model/quantize.h"
 
 namespace minigpt {
 
@@ -13,7 +14,7 @@ using EncodedSink = Status (*)(void* context, const void* data, size_t n_bytes);
 
 class Encoder {
 public:
-    // array: of spec's shape. type: the file's; f32, f16 or bf16.
+    // array: of spec's shape. type: the file's; q8 and q4 for panels alone.
     Encoder(const ArrayView& array, const TensorSpec& spec, ElementType type, bool allow_non_finite)
         : array_(array), spec_(spec), type_(type), allow_non_finite_(allow_non_finite) {}
 
@@ -27,6 +28,8 @@ public:
 private:
     Status rows(unsigned char* scratch, EncodedSink sink, void* context);
     Status panels(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink, void* context);
+    Status groups(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink, void* context);
+    Status group(unsigned char* to, size_t out0, size_t k0);
     Status fill_along_k(unsigned char* scratch, size_t out0, size_t n_o, size_t k0, size_t n_k);
     Status fill_along_out(unsigned char* scratch, size_t out0, size_t n_o, size_t k0, size_t n_k);
     Status encode(const void** encoded, size_t i, size_t j, bool down, size_t n);
@@ -39,6 +42,7 @@ private:
     static constexpr size_t kRun = 256;  // numbers rounded at a time
     alignas(64) float run_[kRun];
     alignas(64) uint16_t half_[kRun];
+    WeightGroup group_;
 };
 
 }  // namespace minigpt

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "minigpt/weights.h"
+#include "ops/panels.h"
 
 namespace minigpt {
 
@@ -58,20 +59,25 @@ struct FileTensor {
 };
 static_assert(sizeof(FileTensor) == 96, "packed");
 
-constexpr size_t kPanel = 16;  // outputs in a panel
-
 // Bytes of a tensor in the file; both operands come from a checked Config, so nothing overflows.
 inline uint64_t stored_bytes(const TensorSpec& spec, ElementType type) {
-    if (spec.layout == Layout::panels) {
-        uint64_t n_panels = (spec.n_out() + kPanel - 1) / kPanel;
-        return n_panels * kPanel * spec.n_in() * bytes_of(type);
-    }
+    if (spec.layout == Layout::panels)
+        return panel_count(spec.n_out()) * panel_bytes(type, spec.n_in());
     return static_cast<uint64_t>(spec.shape[0]) * spec.shape[1] * bytes_of(type);
 }
 
-// The element type of a tensor in a file whose matrices are of `type`.
+inline bool is_grouped(ElementType type) {
+    return type == ElementType::q8 || type == ElementType::q4;
+}
+
+// The element type of a tensor in a file whose matrices are of `type`: the position table is
+// never grouped, and the token table, whose every row is a logit of its own, never q4.
 inline ElementType stored_type(const TensorSpec& spec, ElementType type) {
-    return spec.layout == Layout::vector ? ElementType::f32 : type;
+    if (spec.layout == Layout::vector)
+        return ElementType::f32;
+    if (spec.layout == Layout::rows && is_grouped(type))
+        return ElementType::f16;
+    return spec.is_table && type == ElementType::q4 ? ElementType::q8 : type;
 }
 
 inline uint64_t align_up(uint64_t n) {

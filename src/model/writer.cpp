@@ -30,9 +30,9 @@ struct FilePlan {
 
 Status plan_file(const Config& config, const WriterOptions& options, FilePlan* plan) {
     MINIGPT_TRY(check(config));
-    if (bytes_of(options.type) == 0) {
-        return Status::error(Code::not_supported, "type %s is not supported yet",
-                             name_of(options.type));
+    if (options.type > ElementType::q4) {
+        return Status::error(Code::not_supported, "type %lu is none of a weight file",
+                             static_cast<unsigned long>(options.type));
     }
     plan->n_sections = options.tokenizer_bytes == 0 ? 1 : 2;
     plan->n_tensors = static_cast<uint32_t>(tensor_count(config));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/half.h"
+
 namespace minigpt {
 namespace {
 
@@ -140,6 +142,32 @@ Config config_of(uint32_t n_vocab, uint32_t n_rows, uint32_t n_ctx, uint32_t n_e
 }
 
 }  // namespace
+
+float grouped_element(const TensorInfo& t, size_t k, size_t out) {
+    bool is_q8 = t.type == ElementType::q8;
+    size_t n_groups = (t.spec.n_in() + 31) / 32, o = out % 16;
+    const unsigned char* group = static_cast<const unsigned char*>(t.data) +
+                                 (out / 16 * n_groups + k / 32) * (is_q8 ? 544 : 288);
+    uint16_t half;
+    memcpy(&half, group + 2 * o, 2);
+    if (is_q8)
+        return static_cast<int8_t>(group[32 + k % 32 * 16 + o]) * f16_to_float(half);
+    int byte = group[32 + k % 16 / 4 * 64 + o * 4 + k % 4];
+    return static_cast<float>((k % 32 < 16 ? byte & 15 : byte >> 4) - 8) * f16_to_float(half);
+}
+
+float element(const TensorInfo& t, size_t i, size_t j) {
+    size_t k = t.spec.is_table ? j : i, out = t.spec.is_table ? i : j;
+    if (t.type == ElementType::q8 || t.type == ElementType::q4)
+        return grouped_element(t, k, out);
+    size_t at = i * t.spec.shape[1] + j;
+    if (t.spec.layout == Layout::panels)
+        at = (out / 16 * t.spec.n_in() + k) * 16 + out % 16;
+    if (t.type == ElementType::f32)
+        return static_cast<const float*>(t.data)[at];
+    uint16_t h = static_cast<const uint16_t*>(t.data)[at];
+    return t.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
+}
 
 std::vector<std::vector<double>> reference_logits(const Config& config, const Arrays& arrays,
                                                   const std::vector<int32_t>& ids) {

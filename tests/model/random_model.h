@@ -81,6 +81,11 @@ inline Image make_image(const Config& config, const Arrays& arrays, WriterOption
     return image;
 }
 
+// Element [i, j] of an open model's tensor; q8 and q4 as models/FORMAT.md draws them.
+float element(const TensorInfo& t, size_t i, size_t j);
+// Of a tensor in q8 or q4, what lies at any k and output of its panels, padding included.
+float grouped_element(const TensorInfo& t, size_t k, size_t out);
+
 // GPT-2 in float64, written from the paper with plain loops: logits [n, n_vocab] of every row of
 // one sequence.
 std::vector<std::vector<double>> reference_logits(const Config& config, const Arrays& arrays,

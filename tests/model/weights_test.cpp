@@ -15,26 +15,6 @@ using namespace minigpt;
 
 namespace {
 
-// Element [k, out] of a tensor in panels.
-float unpanelled(const TensorInfo& t, size_t k, size_t out) {
-    size_t at = (out / 16 * t.spec.n_in() + k) * 16 + out % 16;
-    if (t.type == ElementType::f32)
-        return static_cast<const float*>(t.data)[at];
-    uint16_t h = static_cast<const uint16_t*>(t.data)[at];
-    return t.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
-}
-
-float element(const TensorInfo& t, size_t i, size_t j) {
-    if (t.spec.layout == Layout::panels) {
-        return t.spec.is_table ? unpanelled(t, j, i) : unpanelled(t, i, j);
-    }
-    size_t at = i * t.spec.shape[1] + j;
-    if (t.type == ElementType::f32)
-        return static_cast<const float*>(t.data)[at];
-    uint16_t h = static_cast<const uint16_t*>(t.data)[at];
-    return t.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
-}
-
 bool same_config(const Config& a, const Config& b) {
     return a.n_vocab == b.n_vocab && a.n_rows == b.n_rows && a.n_ctx == b.n_ctx &&
            a.n_embd == b.n_embd && a.n_head == b.n_head && a.n_layer == b.n_layer &&
@@ -50,6 +30,76 @@ float rounded(float x, ElementType type) {
     if (type == ElementType::bf16)
         return bf16_to_float(float_to_bf16(x));
     return x;
+}
+
+bool is_grouped(const TensorInfo& t) {
+    return t.type == ElementType::q8 || t.type == ElementType::q4;
+}
+
+// A file of `type` has its vectors in f32, positions in f16 where others are in groups, and its
+// token table never in q4.
+ElementType expected_type(const TensorSpec& spec, ElementType type) {
+    bool grouped = type == ElementType::q8 || type == ElementType::q4;
+    if (spec.n_dims == 1)
+        return ElementType::f32;
+    if (spec.layout == Layout::rows && grouped)
+        return ElementType::f16;
+    return spec.is_table && grouped ? ElementType::q8 : type;
+}
+
+// What x becomes in a group's output whose numbers are `all`.
+float quantized(float x, const std::vector<float>& all, ElementType type) {
+    float largest = 0;
+    for (float f : all)
+        largest = std::max(largest, std::fabs(f));
+    if (type == ElementType::q8) {
+        float scale = f16_to_float(float_to_f16(largest / 127.0f));
+        return std::max(-127.0f, std::min(127.0f, std::nearbyint(x * (1.0f / scale)))) * scale;
+    }
+    double least = INFINITY;
+    float best = 0;
+    for (int c = 0; c <= 60; c++) {
+        for (float sign : {-1.0f, 1.0f}) {
+            float steps = 5.5f + 0.05f * static_cast<float>(c);
+            float scale = f16_to_float(float_to_f16(largest / (sign * steps))), error = 0, mine = 0;
+            for (float f : all) {
+                float q = std::nearbyint(f * (1.0f / scale));
+                q = std::max(-8.0f, std::min(7.0f, q));
+                error += (f - q * scale) * (f - q * scale);
+                if (f == x)
+                    mine = q * scale;
+            }
+            if (static_cast<double>(error) < least) {
+                least = static_cast<double>(error);
+                best = mine;
+            }
+        }
+    }
+    return best;
+}
+
+// What element [r, c] of an array becomes in the file.
+float expected_element(const TensorInfo& t, const std::vector<float>& a, size_t r, size_t c) {
+    float x = a[r * t.spec.shape[1] + c];
+    if (!is_grouped(t))
+        return rounded(x, t.type);
+    size_t k = t.spec.is_table ? c : r;
+    std::vector<float> all;
+    for (size_t e = k / 32 * 32; e < k / 32 * 32 + 32 && e < t.spec.n_in(); e++)
+        all.push_back(t.spec.is_table ? a[r * t.spec.shape[1] + e] : a[e * t.spec.shape[1] + c]);
+    return quantized(x, all, t.type);
+}
+
+// Past n_in and n_out the numbers are zeros, too.
+bool padding_is_zero(const TensorInfo& t) {
+    bool zero = true;
+    for (size_t out = 0; out < (t.spec.n_out() + 15) / 16 * 16; out++) {
+        for (size_t k = 0; k < (t.spec.n_in() + 31) / 32 * 32; k++) {
+            if (k >= t.spec.n_in() || out >= t.spec.n_out())
+                zero = zero && grouped_element(t, k, out) == 0;
+        }
+    }
+    return zero;
 }
 
 Status add_changed(const Config& config, const char* name, const ArrayView& array,
@@ -105,7 +155,8 @@ TEST_CASE("weights: tensors have their names once, in order") {
 
 TEST_CASE("weights: what is written is read back, in every type and from any strides") {
     for (const NamedConfig& named : odd_configs()) {
-        for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
+        for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16,
+                                 ElementType::q8, ElementType::q4}) {
             CAPTURE(std::string(named.name));
             CAPTURE(std::string(name_of(type)));
             Arrays arrays = random_arrays(named.config, 1);
@@ -128,17 +179,17 @@ TEST_CASE("weights: what is written is read back, in every type and from any str
             for (size_t i = 0; i < model.n_tensors(); i++) {
                 TensorInfo t = model.tensor(i);
                 CHECK(reinterpret_cast<uintptr_t>(t.data) % 64 == 0);
-                ElementType expected = t.spec.n_dims == 1 ? ElementType::f32 : type;
-                CHECK(t.type == expected);
+                CHECK(t.type == expected_type(t.spec, type));
                 const std::vector<float>& a = arrays[t.spec.name];
                 bool same = true;
                 for (size_t r = 0; r < t.spec.shape[0]; r++) {
                     for (size_t c = 0; c < t.spec.shape[1]; c++) {
-                        float wanted = rounded(a[r * t.spec.shape[1] + c], expected);
-                        same = same && element(t, r, c) == wanted;
+                        same = same && element(t, r, c) == expected_element(t, a, r, c);
                     }
                 }
                 CHECK_MESSAGE(same, std::string(t.spec.name));
+                if (t.type == ElementType::q8 || t.type == ElementType::q4)
+                    CHECK_MESSAGE(padding_is_zero(t), std::string(t.spec.name));
             }
         }
     }
@@ -241,9 +292,99 @@ TEST_CASE("weights: the writer names what is wrong") {
     REQUIRE(writer.add("h.1.mlp.c_fc.weight", view).ok());
     says(writer.add("h.1.mlp.c_fc.weight", view), "added twice");
     says(writer.finish(), "wte.weight: missing");
-    WriterOptions q8;
-    q8.type = ElementType::q8;
-    CHECK(Writer::image_bytes(config, q8, &bytes).code() == Code::not_supported);
+}
+
+TEST_CASE("weights: q8 and q4 name what is wrong, and make NaN of it on request") {
+    Config config = odd_configs()[0].config;
+    for (ElementType type : {ElementType::q8, ElementType::q4}) {
+        Arrays arrays = random_arrays(config, 8);
+        std::vector<float>& fc = arrays["h.1.mlp.c_fc.weight"];
+        ArrayView view = ArrayView::matrix(fc.data(), config.n_embd, config.n_ff);
+        WriterOptions options;
+        options.type = type;
+        auto says = [&](float x, const char* text) {
+            fc[5 * 128 + 77] = x;
+            Status status = add_changed(config, "h.1.mlp.c_fc.weight", view, options);
+            CAPTURE(std::string(status.message()));
+            CHECK(status.code() == Code::bad_file);
+            CHECK(strstr(status.message(), text) != nullptr);
+        };
+        says(NAN, "weight: NaN at [5, 77]; expected finite");
+        says(-INFINITY, "weight: infinity at [5, 77]; expected finite");
+        says(-1e7f, type == ElementType::q8 ? "weight: -1e+07 at [5, 77] overflows q8"
+                                            : "weight: -1e+07 at [5, 77] overflows q4");
+        options.allow_non_finite = true;
+        Image image = make_image(config, arrays, options);
+        Model model;
+        REQUIRE(model.open(image.data(), image.size()).ok());
+        for (size_t i = 0; i < model.n_tensors(); i++) {
+            TensorInfo t = model.tensor(i);
+            if (std::string(t.spec.name) != "h.1.mlp.c_fc.weight")
+                continue;
+            CHECK(std::isnan(element(t, 5, 77)));
+            CHECK(std::isnan(element(t, 6, 77)));
+            CHECK(!std::isnan(element(t, 5, 76)));
+        }
+    }
+}
+
+TEST_CASE("weights: the smallest numbers of q8 and q4 are multiples of f16's smallest") {
+    Config config = odd_configs()[0].config;
+    for (ElementType type : {ElementType::q8, ElementType::q4}) {
+        Arrays arrays = random_arrays(config, 9);
+        std::vector<float>& fc = arrays["h.0.mlp.c_fc.weight"];
+        for (float& x : fc)
+            x *= 1e-8f;
+        for (size_t i = 0; i < fc.size(); i += 128)
+            fc[i] = 0;
+        WriterOptions options;
+        options.type = type;
+        Image image = make_image(config, arrays, options);
+        Model model;
+        REQUIRE(model.open(image.data(), image.size()).ok());
+        for (size_t i = 0; i < model.n_tensors(); i++) {
+            TensorInfo t = model.tensor(i);
+            if (std::string(t.spec.name) != "h.0.mlp.c_fc.weight")
+                continue;
+            for (size_t at = 0; at < fc.size(); at++) {
+                float found = element(t, at / 128, at % 128);
+                CHECK(std::fabs(found - fc[at]) <= std::ldexp(1.0f, -25));
+            }
+        }
+    }
+}
+
+TEST_CASE("weights: element types that a tensor cannot have are refused") {
+    Config config = odd_configs()[0].config;
+    WriterOptions options;
+    options.type = static_cast<ElementType>(5);
+    uint64_t bytes;
+    CHECK(Writer::image_bytes(config, options, &bytes).code() == Code::not_supported);
+    for (ElementType type : {ElementType::f32, ElementType::q8, ElementType::q4}) {
+        options.type = type;
+        Image image = make_image(config, random_arrays(config, 10), options);
+        uint32_t header_bytes, n_sections, n_tensors;
+        memcpy(&header_bytes, image.data() + 12, 4);
+        memcpy(&n_sections, image.data() + 76, 4);
+        memcpy(&n_tensors, image.data() + 80, 4);
+        for (uint32_t i = 0; i < n_tensors; i++) {
+            unsigned char* at = image.data() + 128 + n_sections * 32 + i * 96 + 48;
+            uint32_t before, zero[2] = {};
+            memcpy(&before, at, 4);
+            for (uint32_t other : {0u, 1u, 2u, 3u, 4u, 5u, 0xffffffffu}) {
+                bool same_size = before + other == 3 && before * other == 2;  // f16 and bf16
+                if (other == before || same_size)
+                    continue;
+                memcpy(at, &other, 4);
+                memcpy(image.data() + 24, zero, 8);
+                uint64_t hash = hash64(image.data(), header_bytes);
+                memcpy(image.data() + 24, &hash, 8);
+                Model model;
+                CHECK(model.open(image.data(), image.size()).code() == Code::bad_file);
+            }
+            memcpy(at, &before, 4);
+        }
+    }
 }
 
 TEST_CASE("weights: subnormal numbers are counted") {

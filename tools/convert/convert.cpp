@@ -93,12 +93,6 @@ Status Conversion::check_tied_copy() {
 }
 
 Status Conversion::open() {
-    if (options_.type && bytes_of(*options_.type) == 0) {
-        return Status::error(Code::not_supported,
-                             "--type %s is not supported yet; f32, f16 and "
-                             "bf16 are",
-                             name_of(*options_.type));
-    }
     OpenOptions options = {options_.vocab, options_.n_head, options_.activation};
     MINIGPT_TRY(open_checkpoint(options_.source, options, &checkpoint_));
     MINIGPT_TRY(make_plan(*checkpoint_, &report_->plan));

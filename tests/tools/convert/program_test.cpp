@@ -89,7 +89,6 @@ TEST_CASE("convert program: a refused source is one line, exit 1, and no file") 
     std::vector<std::vector<std::string>> all = {
         {folder.path(), "-o", out / "m.mgpt"},
         {folder / "nothing", "-o", out / "m.mgpt"},
-        {folder.path(), "-o", out / "m.mgpt", "--type", "q8"},
         {folder.path(), "-o", out / "m.mgpt", "--vocab", folder / "none"},
     };
     for (const auto& args : all) {
