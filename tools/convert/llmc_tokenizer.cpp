@@ -67,7 +67,9 @@ Status load_llmc_tokenizer(const std::string& name, const std::string& bytes,
     std::vector<std::string> tokens;
     MINIGPT_TRY(within(name, read_header(bytes, &n_tokens, &end_of_text)));
     MINIGPT_TRY(within(name, read_tokens(bytes, n_tokens, &tokens)));
-    return recover_vocabulary(name, tokens, end_of_text, vocabulary);
+    MINIGPT_TRY(recover_vocabulary(name, tokens, end_of_text, vocabulary));
+    vocabulary->end_of_text = static_cast<int32_t>(end_of_text);  // whatever its text is
+    return Status();
 }
 
 }  // namespace minigpt::convert

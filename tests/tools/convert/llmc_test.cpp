@@ -209,7 +209,7 @@ TEST_CASE("convert llm.c: merges are recovered from a vocabulary's tokens") {
     }
 
     // The end of text in the middle, and bytes that come after merges of others.
-    std::vector<std::string> mixed = {"<|endoftext|>", "a", "b", "ab"};
+    std::vector<std::string> mixed = {"The End", "a", "b", "ab"};
     for (int b = 0; b < 256; b++) {
         if (b != 'a' && b != 'b')
             mixed.emplace_back(1, static_cast<char>(b));
@@ -217,6 +217,7 @@ TEST_CASE("convert llm.c: merges are recovered from a vocabulary's tokens") {
     mixed.push_back("abc");
     REQUIRE(load(mixed, 0, &vocabulary).ok());
     CHECK(vocabulary.specials == std::vector<int32_t>{0});
+    CHECK(vocabulary.end_of_text == 0);
     REQUIRE(vocabulary.merges.size() == 2);
     CHECK(vocabulary.merges[1].left == 3);
     CHECK(vocabulary.merges[1].right == 4 + 'c' - 2);

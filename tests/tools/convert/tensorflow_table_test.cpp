@@ -105,6 +105,7 @@ TEST_CASE("convert tensorflow: a snappy stream that lies is refused") {
         {std::string("\x07\x0d\x01", 3), "before the start"},         // a copy first
         {std::string("\x05\x00x\x0f\xff\xff\xff\xff", 8), "before the start"},
         {"\x04\x10hello", "more data"},
+        {std::string("\xff\xff\x03\x00x", 5), "5 bytes claim to unpack to 65535"},
         {std::string("\xff\xff\xff\xff\x0f\x00x", 7), "claim to unpack to"},  // 4 GB
         {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00x", 12), "claim to unpack to"},
     };
