@@ -100,7 +100,7 @@ uint64_t hash64(const void* data, size_t n_bytes, ThreadPool* pool) {
     const unsigned char* p = static_cast<const unsigned char*>(data);
     size_t n_chunks = n_bytes / kChunk + (n_bytes % kChunk != 0);
     std::atomic<uint64_t> sum{0};
-    parallel_for(pool, n_chunks, 1, [&](size_t begin, size_t end, size_t) {
+    parallel_for(pool, n_chunks, 1, [&](size_t begin, size_t end) {
         uint64_t part = 0;
         for (size_t i = begin; i < end; i++) {
             size_t at = i * kChunk;

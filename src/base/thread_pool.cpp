@@ -39,17 +39,20 @@ struct ThreadPool::Shared {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
     pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-    // A task is handed out by raising `generation`; the caller waits for `pending` to reach 0.
-    // Whoever is about to sleep first raises its counter and then looks again, and whoever
-    // changes the state looks at the counter after: one of the two always sees the other.
-    std::atomic<unsigned> generation{0};
-    std::atomic<size_t> pending{0};
+    // One word says all about the task: its number in the upper half, whether threads may still
+    // begin on it, and how many are at it. A thread begins by raising that count, which fails once
+    // the caller has closed the task; so `task` and `context` are only read while they hold.
+    std::atomic<uint64_t> state{0};
+    static constexpr uint64_t kNext = uint64_t{1} << 32;
+    static constexpr uint64_t kOpen = uint64_t{1} << 31;
+    static constexpr uint64_t kBusy = kOpen - 1;
+    // Whoever is about to sleep first raises its counter and then looks again, and whoever changes
+    // the state looks at the counter after: one of the two always sees the other.
     std::atomic<unsigned> sleepers{0};
     std::atomic<bool> caller_sleeps{false};
-    std::atomic<bool> stop{false};
+    bool stop = false;
     Task task = nullptr;
     void* context = nullptr;
-    size_t n_threads = 0;
     size_t n_started = 0;
 
     struct Worker {
@@ -67,22 +70,48 @@ struct ThreadPool::Shared {
         free(workers);
     }
 
-    void wait_for_task(unsigned seen) {
+    bool is_news(uint64_t seen) const {
+        uint64_t now = state.load();
+        return (now & kOpen) != 0 && now / kNext != seen;
+    }
+
+    // Waits for a task other than number `seen`.
+    void wait_for_task(uint64_t seen) {
         for (int i = 0; i < kSpins; i++) {
-            if (generation.load(std::memory_order_acquire) != seen)
+            if (is_news(seen))
                 return;
             pause();
         }
         pthread_mutex_lock(&mutex);
         sleepers.fetch_add(1);
-        while (generation.load() == seen)
+        while (!is_news(seen))
             pthread_cond_wait(&wake, &mutex);
         sleepers.fetch_sub(1);
         pthread_mutex_unlock(&mutex);
     }
 
-    void hand_out() {
-        generation.fetch_add(1);
+    // Counts this thread in; false when the caller was done before. *seen becomes the number.
+    bool enter(uint64_t* seen) {
+        uint64_t now = state.load();
+        do {
+            if ((now & kOpen) == 0)
+                return false;
+            *seen = now / kNext;
+        } while (!state.compare_exchange_weak(now, now + 1));
+        return true;
+    }
+
+    void leave() {
+        uint64_t before = state.fetch_sub(1);
+        if ((before & kOpen) != 0 || (before & kBusy) != 1 || !caller_sleeps.load())
+            return;
+        pthread_mutex_lock(&mutex);
+        pthread_cond_signal(&done);
+        pthread_mutex_unlock(&mutex);
+    }
+
+    void open() {
+        state.store((state.load() / kNext + 1) * kNext | kOpen);
         if (sleepers.load() == 0)
             return;
         pthread_mutex_lock(&mutex);
@@ -90,25 +119,21 @@ struct ThreadPool::Shared {
         pthread_mutex_unlock(&mutex);
     }
 
-    void wait_for_done() {
+    // Nobody may begin any more; waits for those that have.
+    void close() {
+        uint64_t before = state.fetch_and(~kOpen);
+        if ((before & kBusy) == 0)
+            return;
         for (int i = 0; i < kSpins; i++) {
-            if (pending.load(std::memory_order_acquire) == 0)
+            if ((state.load() & kBusy) == 0)
                 return;
             pause();
         }
         pthread_mutex_lock(&mutex);
         caller_sleeps.store(true);
-        while (pending.load() != 0)
+        while ((state.load() & kBusy) != 0)
             pthread_cond_wait(&done, &mutex);
         caller_sleeps.store(false);
-        pthread_mutex_unlock(&mutex);
-    }
-
-    void finish_one() {
-        if (pending.fetch_sub(1) != 1 || !caller_sleeps.load())
-            return;
-        pthread_mutex_lock(&mutex);
-        pthread_cond_signal(&done);
         pthread_mutex_unlock(&mutex);
     }
 
@@ -116,12 +141,14 @@ struct ThreadPool::Shared {
         Worker& worker = *static_cast<Worker*>(argument);
         Shared& shared = *worker.shared;
         FpEnvironment environment;
-        for (unsigned seen = 0;; seen++) {
+        for (uint64_t seen = 0;;) {
             shared.wait_for_task(seen);
-            if (shared.stop.load(std::memory_order_acquire))
+            if (!shared.enter(&seen))
+                continue;
+            if (shared.stop)
                 return nullptr;
-            shared.task(shared.context, worker.index, shared.n_threads);
-            shared.finish_one();
+            shared.task(shared.context, worker.index);
+            shared.leave();
         }
     }
 
@@ -141,9 +168,10 @@ struct ThreadPool::Shared {
         return n_started == n_workers;
     }
 
+    // The stop is a task that every thread takes and none leaves.
     void join() {
-        stop.store(true);
-        hand_out();
+        stop = true;
+        open();
         for (size_t i = 0; i < n_started; i++)
             pthread_join(workers[i].thread, nullptr);
     }
@@ -156,7 +184,6 @@ Status ThreadPool::create(size_t n_threads, ThreadPool** pool) {
     if (made != nullptr)
         made->shared_ = shared;
     if (shared != nullptr) {
-        shared->n_threads = n_threads;
         shared->workers = static_cast<Shared::Worker*>(calloc(n_threads, sizeof(Shared::Worker)));
     }
     if (made == nullptr || shared == nullptr || shared->workers == nullptr) {
@@ -188,10 +215,9 @@ void ThreadPool::run(Task task, void* context) {
     pthread_mutex_lock(&shared.turn);
     shared.task = task;
     shared.context = context;
-    shared.pending.store(n_threads_ - 1, std::memory_order_relaxed);
-    shared.hand_out();
-    task(context, 0, n_threads_);
-    shared.wait_for_done();
+    shared.open();
+    task(context, 0);
+    shared.close();
     pthread_mutex_unlock(&shared.turn);
 }
 

@@ -1,14 +1,16 @@
 // A pool of threads that sleep between calls and spin, briefly, inside one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "minigpt/status.h"
 
 namespace minigpt {
 
-// Runs a task on every thread: task(context, thread, n_threads), thread 0 being the caller.
-using Task = void (*)(void* context, size_t thread, size_t n_threads);
+// Work that any number of threads may share: each that comes by calls task(context, thread), and
+// whoever is there takes of what is left. Thread 0 is the caller.
+using Task = void (*)(void* context, size_t thread);
 
 class ThreadPool {
 public:
@@ -18,7 +20,9 @@ public:
 
     size_t n_threads() const { return n_threads_; }
 
-    // Runs the task on all threads and returns when all are done. Not to be called from a task.
+    // Calls the task here and on those threads that are free in time, and returns when all that
+    // began are done. A thread that the machine has no core for is not waited for: on a busy
+    // machine a call is as slow as one thread, never slower. Not to be called from a task.
     // Callers from several threads take turns.
     void run(Task task, void* context);
 
@@ -32,33 +36,50 @@ private:
 
 size_t physical_cores();
 
-// parallel_for(pool, n, f): f(begin, end, thread) on disjoint ranges that cover 0 ... n, each
-// a multiple of `grain` long but the last. One range a thread; which thread gets which range is
-// fixed. A null pool, or n of one grain, runs on the caller.
+inline size_t thread_count(const ThreadPool* pool) {
+    return pool == nullptr ? 1 : pool->n_threads();
+}
+
+// f(unit, thread) for each of n units, in order on one thread, by whichever thread is free
+// otherwise. Which thread computes a unit must not matter to the result.
 template <typename F>
-void parallel_for(ThreadPool* pool, size_t n, size_t grain, F&& f) {
-    if (n == 0)
-        return;
-    size_t n_grains = (n + grain - 1) / grain;
-    if (pool == nullptr || n_grains == 1) {
-        f(size_t{0}, n, size_t{0});
+void for_each_unit(ThreadPool* pool, size_t n, F&& f) {
+    if (pool == nullptr || n <= 1) {
+        for (size_t unit = 0; unit < n; ++unit)
+            f(unit, size_t{0});
         return;
     }
     struct Context {
         F* f;
-        size_t n, grain, n_grains;
-    } context = {&f, n, grain, n_grains};
+        size_t n;
+        std::atomic<size_t> next;
+    } context = {&f, n, {0}};
     pool->run(
-        [](void* p, size_t thread, size_t n_threads) {
+        [](void* p, size_t thread) {
             Context& c = *static_cast<Context*>(p);
-            size_t begin = c.n_grains * thread / n_threads * c.grain;
-            size_t end = c.n_grains * (thread + 1) / n_threads * c.grain;
-            if (end > c.n)
-                end = c.n;
-            if (begin < end)
-                (*c.f)(begin, end, thread);
+            for (;;) {
+                size_t unit = c.next.fetch_add(1, std::memory_order_relaxed);
+                if (unit >= c.n)
+                    return;
+                (*c.f)(unit, thread);
+            }
         },
         &context);
+}
+
+// f(begin, end) on ranges that cover 0 ... n, each a multiple of `grain` long but the last: a few
+// for each thread, enough to share evenly.
+template <typename F>
+void parallel_for(ThreadPool* pool, size_t n, size_t grain, F&& f) {
+    size_t n_grains = n / grain + (n % grain != 0);
+    size_t n_units = pool == nullptr ? 1 : 4 * pool->n_threads();
+    if (n_units > n_grains)
+        n_units = n_grains;
+    for_each_unit(pool, n_units, [&](size_t unit, size_t) {
+        size_t begin = n_grains * unit / n_units * grain;
+        size_t end = n_grains * (unit + 1) / n_units * grain;
+        f(begin, end < n ? end : n);
+    });
 }
 
 }  // namespace minigpt

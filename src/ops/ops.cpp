@@ -25,7 +25,7 @@ Status map(Map kernel, float* y, const float* x, size_t n, const Compute* comput
     const Compute own;
     const Compute& on = compute == nullptr ? own : *compute;
     ThreadPool* pool = n < kSerialNumbers ? nullptr : on.pool();
-    parallel_for(pool, n, kPanel, [&](size_t begin, size_t end, size_t) {
+    parallel_for(pool, n, kPanel, [&](size_t begin, size_t end) {
         (on.kernels().*kernel)(y + begin, x + begin, end - begin);
     });
     return Status();

@@ -8,18 +8,16 @@
 
 using namespace minigpt;
 
-TEST_CASE("pool: every index is visited once, for any number of threads and any grain") {
+TEST_CASE("pool: every unit is done once, for any number of threads") {
     for (size_t n_threads : {1, 2, 3, 8, 17}) {
         ThreadPool* pool;
         REQUIRE(ThreadPool::create(n_threads, &pool).ok());
         for (size_t n : {0, 1, 2, 15, 16, 17, 1000}) {
-            for (size_t grain : {1, 3, 16}) {
+            for (int repeat = 0; repeat < 20; repeat++) {
                 std::vector<std::atomic<int>> seen(n);
-                parallel_for(pool, n, grain, [&](size_t begin, size_t end, size_t thread) {
-                    CHECK(begin % grain == 0);
-                    CHECK(thread < n_threads);
-                    for (size_t i = begin; i < end; i++)
-                        seen[i]++;
+                for_each_unit(pool, n, [&](size_t unit, size_t thread) {
+                    if (thread < n_threads)
+                        seen[unit]++;
                 });
                 for (size_t i = 0; i < n; i++)
                     CHECK(seen[i] == 1);
@@ -27,6 +25,34 @@ TEST_CASE("pool: every index is visited once, for any number of threads and any 
         }
         ThreadPool::destroy(pool);
     }
+}
+
+TEST_CASE("pool: a thread that is not free is not waited for") {
+    ThreadPool* pool;
+    REQUIRE(ThreadPool::create(2, &pool).ok());
+    // The other thread is held inside a unit; what is left, and later calls, go on without it.
+    std::atomic<bool> held{false}, release{false};
+    std::thread caller([&] {
+        for_each_unit(pool, 2, [&](size_t, size_t thread) {
+            if (thread != 0) {
+                held = true;
+                while (!release)
+                    std::this_thread::yield();
+            }
+            while (!held)
+                std::this_thread::yield();
+        });
+    });
+    while (!held)
+        std::this_thread::yield();
+    release = true;
+    caller.join();
+    for (int i = 0; i < 1000; i++) {
+        std::atomic<int> n{0};
+        for_each_unit(pool, 3, [&](size_t, size_t) { n++; });
+        CHECK(n == 3);
+    }
+    ThreadPool::destroy(pool);
 }
 
 TEST_CASE("pool: callers from several threads take turns") {
@@ -37,8 +63,7 @@ TEST_CASE("pool: callers from several threads take turns") {
     for (int c = 0; c < 4; c++) {
         callers.emplace_back([&] {
             for (int i = 0; i < 200; i++) {
-                parallel_for(pool, 10, 1,
-                             [&](size_t begin, size_t end, size_t) { sum += end - begin; });
+                parallel_for(pool, 10, 3, [&](size_t begin, size_t end) { sum += end - begin; });
             }
         });
     }
@@ -54,7 +79,7 @@ TEST_CASE("pool: threads wake again after they have gone to sleep") {
     for (int i = 0; i < 20; i++) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         std::atomic<int> n{0};
-        parallel_for(pool, 4, 1, [&](size_t, size_t, size_t) { n++; });
+        for_each_unit(pool, 4, [&](size_t, size_t) { n++; });
         CHECK(n == 4);
     }
     ThreadPool::destroy(pool);
