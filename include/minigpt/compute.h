@@ -32,6 +32,7 @@ public:
 
     size_t n_threads() const;
     const char* isa() const;  // the name of the table that runs
+    bool exact() const;       // whether it keeps the promise of equal bits
 
     const KernelTable& kernels() const { return *kernels_; }
     ThreadPool* pool() const { return pool_; }  // nullptr: one thread

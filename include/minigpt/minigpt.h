@@ -8,4 +8,5 @@
 #include "minigpt/ops.h"
 #include "minigpt/status.h"
 #include "minigpt/tokenizer.h"
+#include "minigpt/verify.h"
 #include "minigpt/weights.h"

@@ -23,6 +23,14 @@ struct TensorInfo {
     uint64_t checksum;  // hash64 of those bytes, as stored
 };
 
+// A prompt, and what the logits after it were where the file was made; see verify.h.
+struct SelfTest {
+    const int32_t* ids;  // [n_ids], in place
+    size_t n_ids;
+    int32_t argmax;
+    uint64_t digest;  // logits_digest()
+};
+
 // A weight file, open and checked. Weights are read in place: opening copies nothing and
 // allocates nothing. Safe to share between threads and sessions, which must not outlive it.
 class Model {
@@ -54,6 +62,10 @@ public:
     // The tokenizer's tables, in place; nullptr and 0 if the model has none. See tokenizer.h.
     const void* tokenizer(size_t* bytes) const;
 
+    // The file's self-test; index < n_self_tests(), which is 0 in a file without one.
+    size_t n_self_tests() const;
+    SelfTest self_test(size_t index) const;
+
     // What the file says of its origin; "" where it says nothing.
     const char* source_format() const { return provenance_[0]; }
     const char* source_name() const { return provenance_[1]; }
@@ -72,6 +84,7 @@ private:
     const unsigned char* directory_ = nullptr;
     const unsigned char* tokenizer_ = nullptr;
     size_t tokenizer_bytes_ = 0;
+    const unsigned char* self_test_ = nullptr;
     const char* provenance_[3] = {"", "", ""};
 };
 

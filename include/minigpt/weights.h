@@ -115,6 +115,7 @@ struct WriterOptions {
     const char* source_name = "";    // provenance: the folder or file
     const char* converter = "";      // provenance: who made this file
     bool allow_non_finite = false;   // accept NaN and infinities
+    bool self_test = false;          // store what verify() compares, see Writer::finish()
 };
 
 // Writes a .mgpt image from a model's arrays, in any order, each exactly once.
@@ -127,7 +128,7 @@ struct WriterOptions {
 //
 // A file appears under its name only in finish(), complete; until then, and for ever if
 // finish() is not reached, what was there before stays. Memory beyond the caller's: the header
-// and one megabyte. Not thread-safe.
+// and one megabyte; in finish() what a self-test's session takes. Not thread-safe.
 class Writer {
 public:
     Writer() = default;
@@ -152,8 +153,14 @@ public:
     // overflows the type or the scale of its group, with its index), io.
     Status add(const char* name, const ArrayView& array);
 
+    // For a self-test it opens the model, runs some prompts of a few tokens, on one thread, and
+    // stores what they gave. A file that is too large for this machine to run gets none.
+    //
     // Errors: bad_argument with the name of a tensor that was not added; io.
     Status finish();
+
+    // After finish(): whether the file has a self-test.
+    bool has_self_test() const { return has_self_test_; }
 
     // How many numbers so far were subnormal in the file's type; see FORMAT.md on armv7.
     uint64_t n_denormal() const { return n_denormal_; }
@@ -165,6 +172,7 @@ private:
 
     State* state_ = nullptr;
     uint64_t n_denormal_ = 0;
+    bool has_self_test_ = false;
 };
 
 }  // namespace minigpt

@@ -150,6 +150,10 @@ Status OutputFile::write(uint64_t offset, const void* data, size_t n_bytes) {
     return Status();
 }
 
+Status OutputFile::map(const unsigned char** data, size_t* n_bytes) {
+    return map_open_file(fd_, data, n_bytes);
+}
+
 Status OutputFile::commit() {
     if (!named_) {
         // A nameless file cannot replace another; it is named first, then renamed.

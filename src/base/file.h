@@ -25,6 +25,8 @@ public:
     // Reserves n_bytes (a full disk is found here), zero-filled. The path is copied.
     Status create(const char* path, uint64_t n_bytes);
     Status write(uint64_t offset, const void* data, size_t n_bytes);
+    // What was written so far, as map_file gives it; read-only, to be unmapped by unmap_file.
+    Status map(const unsigned char** data, size_t* n_bytes);
     Status commit();
 
 private:

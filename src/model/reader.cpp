@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "minigpt/model.h"
 #include "model/format.h"
+#include "model/self_test.h"
 
 namespace minigpt {
 namespace {
@@ -171,11 +172,12 @@ Status read_provenance(const unsigned char* p, size_t bytes, const char* texts[3
 struct Sections {
     const unsigned char* tokenizer = nullptr;
     size_t tokenizer_bytes = 0;
+    const unsigned char* self_test = nullptr;
     const char* provenance[3] = {"", "", ""};
 };
 
-Status read_sections(const unsigned char* image, const FileHeader& h, uint64_t* at,
-                     Sections* found) {
+Status read_sections(const unsigned char* image, const FileHeader& h, const Config& config,
+                     uint64_t* at, Sections* found) {
     uint32_t last_kind = 0;
     for (uint32_t i = 0; i < h.n_sections; i++) {
         FileSection s = load<FileSection>(image + sizeof h + i * sizeof s);
@@ -193,6 +195,9 @@ Status read_sections(const unsigned char* image, const FileHeader& h, uint64_t* 
         } else if (s.kind == static_cast<uint32_t>(Section::tokenizer)) {
             found->tokenizer = data;
             found->tokenizer_bytes = n;
+        } else if (s.kind == static_cast<uint32_t>(Section::self_test)) {
+            MINIGPT_TRY(check_self_test(data, n, config));
+            found->self_test = data;
         }  // others are for later versions of the library
     }
     return Status();
@@ -248,7 +253,7 @@ Status Model::parse(const void* data, size_t bytes) {
 
     uint64_t at = h.header_bytes;
     Sections sections;
-    MINIGPT_TRY(read_sections(image, h, &at, &sections));
+    MINIGPT_TRY(read_sections(image, h, config, &at, &sections));
     const unsigned char* directory = image + sizeof h + h.n_sections * sizeof(FileSection);
     for (size_t i = 0; i < h.n_tensors; i++) {
         FileTensor t = load<FileTensor>(directory + i * sizeof t);
@@ -266,6 +271,7 @@ Status Model::parse(const void* data, size_t bytes) {
     directory_ = directory;
     tokenizer_ = sections.tokenizer;
     tokenizer_bytes_ = sections.tokenizer_bytes;
+    self_test_ = sections.self_test;
     memcpy(provenance_, sections.provenance, sizeof provenance_);
     return Status();
 }

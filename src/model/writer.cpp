@@ -7,9 +7,11 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "minigpt/model.h"
 #include "minigpt/weights.h"
 #include "model/encode.h"
 #include "model/format.h"
+#include "model/self_test.h"
 
 namespace minigpt {
 namespace {
@@ -23,7 +25,8 @@ struct FilePlan {
     uint32_t n_sections;
     uint32_t n_tensors;
     uint64_t header_bytes;
-    uint64_t provenance_bytes, tokenizer_bytes;
+    uint64_t provenance_bytes, tokenizer_bytes, self_test_bytes;
+    uint64_t tokenizer_offset, self_test_offset;
     uint64_t tensors_offset;
     uint64_t file_bytes;
 };
@@ -34,15 +37,19 @@ Status plan_file(const Config& config, const WriterOptions& options, FilePlan* p
         return Status::error(Code::not_supported, "type %lu is none of a weight file",
                              static_cast<unsigned long>(options.type));
     }
-    plan->n_sections = options.tokenizer_bytes == 0 ? 1 : 2;
+    plan->n_sections = 1 + (options.tokenizer_bytes != 0) + options.self_test;
     plan->n_tensors = static_cast<uint32_t>(tensor_count(config));
     plan->header_bytes = align_up(sizeof(FileHeader) + plan->n_sections * sizeof(FileSection) +
                                   uint64_t{plan->n_tensors} * sizeof(FileTensor));
     plan->provenance_bytes =
         strlen(options.source_format) + strlen(options.source_name) + strlen(options.converter) + 3;
     plan->tokenizer_bytes = options.tokenizer_bytes;
+    plan->self_test_bytes = options.self_test ? self_test_bytes(config) : 0;
     uint64_t at = align_up(plan->header_bytes + plan->provenance_bytes);
+    plan->tokenizer_offset = at;
     at = align_up(at + plan->tokenizer_bytes);
+    plan->self_test_offset = at;
+    at = align_up(at + plan->self_test_bytes);
     plan->tensors_offset = at;
     for (size_t i = 0; i < plan->n_tensors; i++) {
         TensorSpec spec = tensor_spec(config, i);
@@ -62,6 +69,7 @@ struct Writer::State {
     Buffer<unsigned char> header;  // filled in as tensors come
     Buffer<unsigned char> added;   // [n_tensors], 1 once it is written
     Buffer<unsigned char> scratch;
+    Buffer<unsigned char> self_test;  // the section; empty: none is wanted
     OutputFile file;
     unsigned char* image = nullptr;  // memory target; nullptr: the file
     uint64_t n_denormal = 0;
@@ -91,6 +99,9 @@ struct Writer::State {
     void fill_header();
     Status start_image(void* to, size_t bytes);
     Status write_sections(const WriterOptions& options);
+    Status write_self_test();
+    Status write_header();
+    Status run_self_test(bool* done);
     Status add(size_t index, const TensorSpec& spec, const ArrayView& array);
 };
 
@@ -148,10 +159,50 @@ Status Writer::State::write_sections(const WriterOptions& options) {
         at += strlen(text) + 1;
     }
     MINIGPT_TRY(write_section(0, Section::provenance, plan.header_bytes, texts.data(), at));
-    if (options.tokenizer_bytes == 0)
+    if (options.tokenizer_bytes != 0) {
+        MINIGPT_TRY(write_section(1, Section::tokenizer, plan.tokenizer_offset, options.tokenizer,
+                                  options.tokenizer_bytes));
+    }
+    if (plan.self_test_bytes == 0)
         return Status();
-    return write_section(1, Section::tokenizer, align_up(plan.header_bytes + at), options.tokenizer,
-                         options.tokenizer_bytes);
+    if (!self_test.allocate(static_cast<size_t>(plan.self_test_bytes)))
+        return Status::error(Code::out_of_memory, "no memory for the self-test");
+    make_empty_self_test(config, self_test.data());
+    return write_self_test();
+}
+
+// The last section: empty, then filled.
+Status Writer::State::write_self_test() {
+    return write_section(plan.n_sections - 1, Section::self_test, plan.self_test_offset,
+                         self_test.data(), self_test.size());
+}
+
+Status Writer::State::write_header() {
+    FileHeader* h = reinterpret_cast<FileHeader*>(header.data());
+    h->header_hash = 0;
+    h->header_hash = hash64(header.data(), header.size());
+    return write(0, header.data(), header.size());
+}
+
+// Runs the file as it is, without a self-test, to make one. What this machine cannot run gets none.
+Status Writer::State::run_self_test(bool* done) {
+    const unsigned char* data = image;
+    size_t bytes = static_cast<size_t>(plan.file_bytes);
+    Status status = image == nullptr ? file.map(&data, &bytes) : Status();
+    if (status.ok()) {
+        Model model;
+        status = model.open(static_cast<const void*>(data), bytes);
+        if (status.ok())
+            status = make_self_test(model, self_test.data());
+        if (image == nullptr)
+            unmap_file(data, bytes);
+    }
+    *done = status.ok();
+    if (status.code() == Code::out_of_memory || status.code() == Code::not_supported)
+        return Status();
+    MINIGPT_TRY(status);
+    MINIGPT_TRY(write_self_test());
+    return write_header();
 }
 
 Status Writer::State::add(size_t index, const TensorSpec& spec, const ArrayView& array) {
@@ -292,10 +343,9 @@ Status Writer::finish() {
             continue;
         return Status::error(Code::bad_argument, "%s: missing", state_->directory()[i].name);
     }
-    size_t bytes = state_->header.size();
-    FileHeader* h = reinterpret_cast<FileHeader*>(state_->header.data());
-    h->header_hash = hash64(state_->header.data(), bytes);  // the field is still zero
-    MINIGPT_TRY(state_->write(0, state_->header.data(), bytes));
+    MINIGPT_TRY(state_->write_header());
+    if (state_->self_test.size() != 0)
+        MINIGPT_TRY(state_->run_self_test(&has_self_test_));
     if (state_->image == nullptr)
         MINIGPT_TRY(state_->file.commit());
     close();

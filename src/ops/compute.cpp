@@ -56,6 +56,10 @@ const char* Compute::isa() const {
     return kernels_->name;
 }
 
+bool Compute::exact() const {
+    return kernels_->exact;
+}
+
 const char* isa_name(size_t index, bool* present) {
     KernelChoice choice = kernel_choice(index);
     if (present != nullptr)

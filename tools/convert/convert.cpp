@@ -154,6 +154,7 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     options.source_name = source_name.c_str();
     options.converter = kConverter;
     options.allow_non_finite = options_.force;
+    options.self_test = true;
     CONVERT_TRY(Writer::image_bytes(plan.config, options, &report_->n_output_bytes), source);
     Writer writer;
     CONVERT_TRY(writer.open(output.c_str(), plan.config, options), output);
@@ -172,6 +173,8 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     }
     CONVERT_TRY(writer.finish(), output);
     report_->n_denormal = writer.n_denormal();
+    if (!writer.has_self_test())
+        report_->notes.push_back("no self-test: this machine cannot run a file of that size");
     return {};
 }
 

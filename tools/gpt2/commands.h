@@ -13,5 +13,6 @@ void score(const Options& options);
 void inspect(const Options& options);
 void bench(const Options& options);
 void compare(const Options& options);
+void verify(const Options& options);
 
 }  // namespace minigpt::cli

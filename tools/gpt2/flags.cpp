@@ -36,6 +36,8 @@ const CommandInfo kCommands[] = {
      "how fast a model runs, and what part that is of what the machine can do"},
     {kCompare, "compare", "A.mgpt B.mgpt [-p TEXT | -f FILE | --ids 1,2,3] [FLAGS]",
      "how far B's predictions are from A's on a text: KL divergence, agreement, perplexity"},
+    {kVerify, "verify", "-m MODEL [FLAGS]",
+     "whether this machine computes the model's self-test to the bit: equal, or different: ..."},
 };
 const size_t kNumCommands = sizeof kCommands / sizeof kCommands[0];
 
@@ -118,7 +120,7 @@ const Flag kFlags[] = {
 
     {"-t", "THREADS", kAnyCommand, "threads; the text never depends on it (all physical cores)",
      [](O& o, const A& a) { o.n_threads = static_cast<size_t>(a.whole(1, Compute::kMaxThreads)); }},
-    {"--isa", "NAME", kRuns | kInspect, "kernels to use; --version lists them (the best)",
+    {"--isa", "NAME", kRuns | kInspect | kVerify, "kernels to use; --version lists them (the best)",
      [](O& o, const A& a) { o.isa = a.nonempty_text(); }},
     {"--no-cache", nullptr, kReadsIds & ~kCompare,
      "recompute everything for each token (same bits, slow)",
@@ -131,7 +133,7 @@ const Flag kFlags[] = {
          static const char* const kWords[] = {"f32", "f16", "q8"};
          o.kv = kWords[a.choice(kWords, 3)];
      }},
-    {"--no-check", nullptr, kAnyCommand, "do not compare the model with its checksums",
+    {"--no-check", nullptr, kAnyCommand & ~kVerify, "do not compare the model with its checksums",
      [](O& o, const A&) { o.check_weights = false; }},
     {"--help", nullptr, kAnyCommand, "this text (also -h)", [](O& o, const A&) { o.help = true; }},
 };

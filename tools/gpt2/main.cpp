@@ -49,6 +49,8 @@ void dispatch(const Options& options, bool named) {
             return bench(options);
         case kCompare:
             return compare(options);
+        case kVerify:
+            return verify(options);
     }
 }
 

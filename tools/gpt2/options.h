@@ -21,8 +21,9 @@ enum Command : unsigned {
     kInspect = 32,
     kBench = 64,
     kCompare = 128,
+    kVerify = 256,
 };
-constexpr unsigned kAnyCommand = 255;
+constexpr unsigned kAnyCommand = 511;
 
 struct CommandInfo {
     Command command;

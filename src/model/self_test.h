@@ -1,0 +1,41 @@
+// The self-test section: some prompts, and what the model's logits after them are, to the bit.
+// models/FORMAT.md has it byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "minigpt/model.h"
+#include "minigpt/weights.h"
+
+namespace minigpt {
+
+struct SelfTestHeader {
+    uint32_t n_cases;  // 0: none were made
+    uint32_t n_ids;    // of all cases
+};
+
+struct SelfTestCase {
+    uint64_t digest;  // logits_digest() of the last position
+    int32_t argmax;   // of the same; the lowest of equals
+    uint32_t n_ids;
+};
+static_assert(sizeof(SelfTestHeader) == 8 && sizeof(SelfTestCase) == 16, "packed");
+
+constexpr size_t kMaxSelfTests = 16;
+constexpr size_t kMaxSelfTestIds = 256;  // of one prompt
+
+// Errors: bad_file.
+Status check_self_test(const void* section, size_t bytes, const Config& config);
+
+// The section that the writer makes: its size, the section without cases, and with them once the
+// model is there.
+//
+//   section  8-byte aligned, self_test_bytes()
+//
+// Errors of make_self_test: out_of_memory; the section then has no cases.
+size_t self_test_bytes(const Config& config);
+void make_empty_self_test(const Config& config, void* section);
+Status make_self_test(const Model& model, void* section);
+
+}  // namespace minigpt

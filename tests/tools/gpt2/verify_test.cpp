@@ -1,0 +1,40 @@
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "minigpt/compute.h"
+#include "program.h"
+#include "tests/temp_folder.h"
+
+using namespace minigpt::test;
+
+TEST_CASE("gpt2 verify: equal for what convert made, by each kind of kernel") {
+    TempFolder folder;
+    std::string path = folder / "m.mgpt";
+    Ran ran = run_program("convert", {"tests/data/checkpoints/hf-safetensors-f32", "-o", path});
+    REQUIRE(ran.exit_status == 0);
+    bool present;
+    for (size_t i = 0; const char* isa = minigpt::isa_name(i, &present); i++) {
+        if (!present)
+            continue;
+        ran = gpt2({"verify", "-m", path, "--isa", isa});
+        CAPTURE(ran.err);
+        CHECK(ran.exit_status == 0);
+        CHECK(ran.out == "equal\n");
+        CHECK(ran.err == "");
+    }
+
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(-100, std::ios::end);
+    file.put('\x55');
+    file.close();
+    ran = gpt2({"verify", "-m", path});
+    CHECK(ran.exit_status == 1);
+    CHECK(ran.out.compare(0, 20, "different: ln_f.bias") == 0);
+    CHECK(ran.err.find(path) != std::string::npos);
+}
+
+TEST_CASE("gpt2 verify: no file, no self-test, no --no-check") {
+    check_fails(gpt2({"verify", "-m", "none.mgpt"}), 1, {"none.mgpt: "});
+    check_fails(gpt2({"verify", "--no-check"}), 2, {"--no-check"});
+}

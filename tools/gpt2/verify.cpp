@@ -1,0 +1,25 @@
+// gpt2 verify: whether this machine computes the model to the bit as the one that converted it.
+#include "minigpt/verify.h"
+
+#include "commands.h"
+#include "error.h"
+#include "loaded.h"
+#include "output.h"
+
+namespace minigpt::cli {
+
+void verify(const Options& options) {
+    Options unchecked = options;  // the tensors are compared below, and a difference is an answer
+    unchecked.check_weights = false;
+    Loaded loaded(unchecked);
+    Status status = minigpt::verify(loaded.model, loaded.compute);
+    if (!status.ok() && status.code() != Code::bad_file)
+        require(status, loaded.name);
+    Output out;
+    out.write(status.ok() ? "equal\n" : format("different: %s\n", status.message()));
+    out.finish();
+    if (!status.ok())
+        throw Error{kRefused, loaded.name + ": differs from what was converted"};
+}
+
+}  // namespace minigpt::cli
