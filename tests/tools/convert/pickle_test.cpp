@@ -152,10 +152,10 @@ TEST_CASE("convert pickle: an opcode or a name that no checkpoint needs is refus
 
 TEST_CASE("convert pickle: what is missing on the stack is an error at every opcode") {
     for (const char* ops :
-         {"",     "0",    "1",    "2",    "a",    "s",    "e",    "u",       "t",    "l",
-          "d",    "\x85", "\x86", "\x87", "R",    "b",    "Q",    "\x81",    "\x90", "\x91",
-          "\x93", "q\1",  "h\1",  "\x94", "N(",   "(N(a", "N(a",  "(s",      "N(s",  "](}u",
-          "N(u",  "N(e",  "]NNs", "}NN",  "}(Nu", "NN",   "}(]u", "K\1}N)R", "](Na0"}) {
+         {"",     "0",    "1",    "2",    "a",    "s",    "e",    "u",       "t",     "l",
+          "d",    "\x85", "\x86", "\x87", "R",    "b",    "Q",    "\x81",    "\x90",  "\x91",
+          "\x93", "q\1",  "h\1",  "\x94", "N(",   "(N(a", "N(a",  "(s",      "N(s",   "](}u",
+          "N(u",  "N(e",  "]NNs", "}NN",  "}(Nu", "NN",   "}(]u", "K\1}N)R", "](Na0", "N(Q1"}) {
         CAPTURE(ops);
         CHECK(!Read(std::string(ops) + ".").status.ok());
     }

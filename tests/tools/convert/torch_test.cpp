@@ -267,6 +267,36 @@ TEST_CASE("convert torch: other names, q, k and v apart, gamma and beta") {
     }
 }
 
+TEST_CASE("convert torch: q, k and v as views, and of different shapes or types") {
+    HfModel model = small_model("F32", false);
+    TorchModel torch = separate_model(model, {"q", "k", "v"});
+    // The key lies the other way round, the value as columns of Conv1D's c_attn.
+    std::string key = "blocks.0.attn.k.weight", value = "blocks.0.attn.v.weight";
+    const SavedTensor& c_attn = model.tensor("h.0.attn.c_attn.weight");
+    auto view = [&](const std::string& name, uint64_t offset) {
+        std::string storage = pickle::storage("FloatStorage", std::to_string(torch.storages.size()),
+                                              c_attn.data.size() / 4);
+        torch.tensor(name) = pickle::tensor(storage, offset, {8, 8}, {1, 24});
+        torch.storages.push_back({"FloatStorage", c_attn.data});
+    };
+    view(key, 8);
+    view(value, 16);
+    check_torch(torch.file(torch.state_dict()), model.tensors, tanh_heads());
+
+    SavedTensor other = {"blocks.2.attn.k.weight", "F32", {4, 8}, std::string(128, '\0')};
+    for (const char* dtype : {"F32", "F16"}) {
+        TorchModel spoilt = torch;
+        other.dtype = dtype;
+        if (other.dtype == "F16")
+            other.shape = {8, 8};
+        spoilt.add(other);
+        spoilt.tensor(key) = spoilt.tensors.back().second;
+        spoilt.tensors.pop_back();
+        check_torch_refused(spoilt.file(spoilt.state_dict()),
+                            {"blocks.0.attn.k.weight", dtype, "expected the same"}, tanh_heads());
+    }
+}
+
 TEST_CASE("convert torch: settings beside the weights, as a dictionary or an object") {
     HfModel model = small_model("F32", false);
     TorchModel torch = separate_model(model, {"q", "k", "v"});
@@ -285,6 +315,11 @@ TEST_CASE("convert torch: settings beside the weights, as a dictionary or an obj
         check_torch_refused(file, {"--activation gelu_tanh", "gelu_erf"},
                             given({}, Activation::gelu_tanh));
     }
+    std::string training = dict({{"lr", real(1e-3)}});
+    std::string file = torch.file(dict({{"model", torch.state_dict()},
+                                        {"config", training},
+                                        {"hparams", dict({{"n_head", integer(2)}})}}));
+    check_torch(file, model.tensors, given({}, Activation::gelu_erf));
     for (const auto& wrong : std::map<std::string, std::string>{{"n_layer", integer(3)},
                                                                 {"n_embd", integer(16)},
                                                                 {"block_size", integer(7)},

@@ -98,6 +98,11 @@ TEST_CASE("convert zip: every cut and every lie about a size is an error") {
     check_bad(with(bytes, first + 24, uint32_t{6}), "5 bytes are said to be 6");
     check_bad(with(bytes, first + 8, uint16_t{1}), "encrypted");
     check_bad(with(with(bytes, first + 20, uint32_t{60}), first + 24, uint32_t{60}), "a:");
+    // All that is said of the size agrees, and is past the directory.
+    std::string far = bytes;
+    for (size_t at : {first + 20, first + 24, size_t{18}, size_t{22}})
+        far = with(far, at, uint32_t{400});
+    check_bad(far, "a: the zip archive is damaged: an entry lies outside");
     check_bad(with(bytes, second + 42, uint32_t{0}), "two headers differ");
     check_bad(with(bytes, first + 42, UINT32_MAX), "zip64 field");
     check_bad(with(bytes, first + 16, uint32_t{1}), "two headers differ");
