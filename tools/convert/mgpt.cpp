@@ -1,17 +1,12 @@
 #include "mgpt.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "file.h"
+#include "mgpt_panels.h"
 #include "minigpt/compute.h"
-#include "minigpt/model.h"
 #include "minigpt/tokenizer.h"
 
 namespace minigpt::convert {
 namespace {
-
-constexpr size_t kPanel = 16;  // outputs; models/FORMAT.md
 
 class Mgpt : public Checkpoint {
 public:
@@ -81,8 +76,7 @@ Status Mgpt::open(const std::string& path, const OpenOptions& options) {
         SourceTensor out;
         out.name = t.spec.name;
         out.dtype = name_of(t.type);
-        if (bytes_of(t.type) != 0)
-            out.type = t.type;
+        out.type = bytes_of(t.type) != 0 ? t.type : ElementType::f32;  // groups are unpacked
         out.shape.assign(t.spec.shape, t.spec.shape + t.spec.n_dims);
         out.n_bytes = t.bytes;
         tensors.push_back(std::move(out));
@@ -90,31 +84,6 @@ Status Mgpt::open(const std::string& path, const OpenOptions& options) {
     take_config();
     MINIGPT_TRY(take_vocabulary());
     return options.vocab.empty() ? Status() : load_vocabulary(options.vocab, &vocabulary);
-}
-
-// Rows of panels to rows of a matrix: a panel's line is 16 neighbours of one row.
-void unpack_matrix(const TensorInfo& t, size_t size, unsigned char* to) {
-    const unsigned char* from = static_cast<const unsigned char*>(t.data);
-    size_t n_in = t.spec.n_in(), n_out = t.spec.n_out();
-    for (size_t begin = 0; begin < n_out; begin += kPanel) {
-        size_t n = std::min(kPanel, n_out - begin);
-        for (size_t k = 0; k < n_in; k++, from += kPanel * size)
-            memcpy(to + (k * n_out + begin) * size, from, n * size);
-    }
-}
-
-// And where the outputs are the rows.
-void unpack_table(const TensorInfo& t, size_t size, unsigned char* to) {
-    const unsigned char* from = static_cast<const unsigned char*>(t.data);
-    size_t n_in = t.spec.n_in(), n_out = t.spec.n_out();
-    for (size_t begin = 0; begin < n_out; begin += kPanel, from += kPanel * n_in * size) {
-        size_t n = std::min(kPanel, n_out - begin);
-        for (size_t j = 0; j < n; j++) {
-            unsigned char* row = to + (begin + j) * n_in * size;
-            for (size_t k = 0; k < n_in; k++)
-                memcpy(row + k * size, from + (k * kPanel + j) * size, size);
-        }
-    }
 }
 
 Status Mgpt::read(size_t index, Scratch* scratch, ArrayView* array) {
@@ -125,16 +94,17 @@ Status Mgpt::read(size_t index, Scratch* scratch, ArrayView* array) {
         is_checked_ = true;
     }
     TensorInfo t = model_.tensor(index);
-    size_t size = bytes_of(t.type);
+    ElementType type = *tensors[index].type;
+    const size_t* shape = t.spec.shape;
     if (t.spec.layout == Layout::vector) {
-        *array = ArrayView::vector(t.data, t.spec.shape[0], t.type);
+        *array = ArrayView::vector(t.data, shape[0], type);
         return Status();
     }
-    *array = ArrayView::matrix(t.data, t.spec.shape[0], t.spec.shape[1], t.type);
+    *array = ArrayView::matrix(t.data, shape[0], shape[1], type);
     if (t.spec.layout == Layout::rows)
         return Status();
-    MINIGPT_TRY(scratch->reserve(uint64_t{t.spec.shape[0]} * t.spec.shape[1] * size));
-    (t.spec.is_table ? unpack_table : unpack_matrix)(t, size, scratch->data());
+    MINIGPT_TRY(scratch->reserve(uint64_t{shape[0]} * shape[1] * bytes_of(type)));
+    unpack_panels(t, scratch->data());
     array->data = scratch->data();
     return Status();
 }

@@ -173,6 +173,40 @@ TEST_CASE("convert export: a weight file gets another type, and goes back to the
     CHECK(convert_to(made.folder.path(), out / "again.mgpt").status.ok());
 }
 
+TEST_CASE("convert export: q8 and q4 go back as the f32 that they stand for") {
+    for (ElementType type : {ElementType::q8, ElementType::q4}) {
+        CAPTURE(std::string(name_of(type)));
+        HfModel model = text_model("F32", false);
+        TempFolder hf, out;
+        model.write(hf.path());
+        REQUIRE(convert_to(hf.path(), out / "q.mgpt", type).status.ok());
+        Converted done = convert_to(out / "q.mgpt", out / "back/");
+        CAPTURE(std::string(done.status.message()));
+        REQUIRE(done.status.ok());
+        std::vector<SavedTensor> saved = load_safetensors(out / "back/model.safetensors");
+        double worst = 0;
+        for (const SavedTensor& t : saved) {
+            if (t.dtype != "F32" || t.shape.size() == 1)
+                continue;
+            const SavedTensor& from = model.tensor(
+                t.name == "lm_head.weight" ? t.name : t.name.substr(strlen("transformer.")));
+            for (size_t at = 0; at < t.data.size(); at += 4) {
+                float a, b;
+                memcpy(&a, &t.data[at], 4);
+                memcpy(&b, &from.data[at], 4);
+                worst = std::max<double>(worst, std::fabs(a - b));
+            }
+        }
+        CHECK(worst > 0);
+        CHECK(worst < (type == ElementType::q8 ? 0.0045 : 0.16));
+        if (type == ElementType::q4)
+            continue;
+        // What groups of q8 stand for gives the same groups again.
+        REQUIRE(convert_to(out / "back", out / "again.mgpt", type).status.ok());
+        check_same_models(out / "q.mgpt", out / "again.mgpt");
+    }
+}
+
 TEST_CASE("convert export: files of others are left alone") {
     Made made;
     TempFolder out;
