@@ -97,7 +97,7 @@ $(BUILD)/obj/tools/%.o: tools/%.S $(MODEL) $(STAMP)
 # Each public header compiles alone.
 HEADERS := $(patsubst include/%.h,$(BUILD)/obj/include/%.o,$(wildcard include/minigpt/*.h))
 $(BUILD)/obj/include/%.o: include/%.h $(STAMP)
-	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) -Wno-pragma-once-outside-header $(CXXFLAGS) -c -o $@ -x c++ $<
+	$(Q)mkdir -p $(@D) && echo '#include "$*.h"' | $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ -x c++ -
 
 # The program in README.md is compiled as it stands there.
 $(BUILD)/tests/example: README.md $(BUILD)/libminigpt.a
