@@ -56,16 +56,22 @@ PanelGemm whole(const Product& x, size_t panel, size_t n_panels) {
             true};
 }
 
+// Small products stay on their thread.
+ThreadPool* pool_for(const Compute& compute, const Product& x) {
+    return x.n_rows * x.n * x.k < kSerialProducts ? nullptr : compute.pool();
+}
+
 // A few rows, one tile: the weights pass once, and that is the whole cost. Four panels are the
 // smallest unit as one row reads four side by side.
 void multiply_one_tile(const Compute& compute, const Product& x) {
     auto kernel = compute.kernels().panel_gemm[static_cast<size_t>(x.type)];
     size_t n_panels = panel_count(x.n);
-    size_t n_threads = thread_count(compute.pool());
+    ThreadPool* pool = pool_for(compute, x);
+    size_t n_threads = thread_count(pool);
     size_t step = n_threads == 1
                       ? n_panels
                       : round_up(divide_up(n_panels, n_threads * kUnitsPerThread), size_t{4});
-    for_each_unit(compute.pool(), divide_up(n_panels, step), [&](size_t unit, size_t) {
+    for_each_unit(pool, divide_up(n_panels, step), [&](size_t unit, size_t) {
         size_t panel = unit * step;
         kernel(whole(x, panel, n_panels - panel < step ? n_panels - panel : step));
     });
@@ -162,7 +168,8 @@ void multiply(const Compute& compute, const Product& x) {
         return;
     if (n_tiles == 1)
         return multiply_one_tile(compute, x);
-    size_t n_threads = thread_count(compute.pool());
+    ThreadPool* pool = pool_for(compute, x);
+    size_t n_threads = thread_count(pool);
     size_t n_panels = panel_count(x.n);
     size_t step = n_threads == 1 ? n_panels : divide_up(n_panels, n_threads * kUnitsPerThread);
     size_t n_steps = divide_up(n_panels, step);
@@ -174,7 +181,7 @@ void multiply(const Compute& compute, const Product& x) {
     bool widens = x.scratch != nullptr && x.type != ElementType::f32 && x.type != ElementType::q4;
     size_t wide_stride = round_up(wide_floats(compute, x.k), kPanel);
     // Groups of rows are the inner index: the second finds the weights in a cache.
-    for_each_unit(compute.pool(), n_steps * n_groups, [&](size_t unit, size_t thread) {
+    for_each_unit(pool, n_steps * n_groups, [&](size_t unit, size_t thread) {
         size_t panel = unit / n_groups * step;
         size_t group = unit % n_groups;
         multiply_block(compute.kernels(), x, n_tiles * group / n_groups,

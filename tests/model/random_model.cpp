@@ -193,6 +193,8 @@ std::vector<NamedConfig> odd_configs() {
     all.push_back({"one wide, one position", config_of(2, 2, 1, 1, 1, 1, 1)});
     all.push_back({"head size 1, odd n_ff", config_of(17, 17, 19, 7, 7, 2, 13)});
     all.push_back({"padded rows", config_of(54, 64, 50, 48, 2, 2, 100)});
+    all.push_back(
+        {"wide enough to be divided over threads", config_of(70, 70, 20, 192, 3, 1, 768)});
     all.push_back({"head size 80", config_of(100, 100, 70, 160, 2, 1, 320)});
     Config c = all[0].config;
     c.tied = false;
