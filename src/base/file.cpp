@@ -80,6 +80,10 @@ void unmap_file(const unsigned char* data, size_t n_bytes) {
         munmap(const_cast<unsigned char*>(data), n_bytes);
 }
 
+void forget_pages(const unsigned char* data, size_t n_bytes) {
+    madvise(const_cast<unsigned char*>(data), n_bytes, MADV_DONTNEED);
+}
+
 OutputFile::~OutputFile() {
     if (fd_ >= 0)
         close(fd_);
@@ -151,7 +155,15 @@ Status OutputFile::write(uint64_t offset, const void* data, size_t n_bytes) {
 }
 
 Status OutputFile::map(const unsigned char** data, size_t* n_bytes) {
-    return map_open_file(fd_, data, n_bytes);
+    struct stat info;
+    if (fstat(fd_, &info) != 0)
+        return system_error("cannot be read");
+    *n_bytes = static_cast<size_t>(info.st_size);
+    void* p = mmap(nullptr, *n_bytes, PROT_READ, MAP_PRIVATE, fd_, 0);
+    if (p == MAP_FAILED)
+        return Status::error(Code::not_supported, "cannot be mapped: %s", strerror(errno));
+    *data = static_cast<const unsigned char*>(p);
+    return Status();
 }
 
 Status OutputFile::commit() {

@@ -90,7 +90,8 @@ Status plan_run(const Model& model, const Compute& compute, const Cases& cases, 
 }
 
 // Sets each digest and argmax. memory: run.bytes(), aligned.
-Status run_cases(const Model& model, Run run, unsigned char* memory, Cases* cases) {
+Status run_cases(const Model& model, Run run, unsigned char* memory, Cases* cases,
+                 void (*after_step)(void* context) = nullptr, void* context = nullptr) {
     run.options.memory = memory;
     run.options.memory_bytes = run.session_bytes;
     Session session;
@@ -103,7 +104,12 @@ Status run_cases(const Model& model, Run run, unsigned char* memory, Cases* case
         for (size_t j = 0; j < test.n_ids; j++)
             rows[n_rows++] = {test.ids[j], static_cast<uint32_t>(i), j + 1 == test.n_ids};
     }
-    MINIGPT_TRY(session.forward(rows, n_rows, logits));
+    MINIGPT_TRY(session.begin(rows, n_rows, logits));
+    for (bool more = true; more;) {
+        MINIGPT_TRY(session.step(1, &more));
+        if (after_step != nullptr)
+            after_step(context);
+    }
     size_t n = model.config().n_vocab;
     for (size_t i = 0; i < cases->n; i++, logits += n) {
         cases->tests[i].digest = logits_digest(logits, n);
@@ -201,7 +207,8 @@ void make_empty_self_test(const Config& config, void* section) {
     memset(section, 0, self_test_bytes(config));
 }
 
-Status make_self_test(const Model& model, void* section) {
+Status make_self_test(const Model& model, void* section, void (*after_step)(void* context),
+                      void* context) {
     const Config& config = model.config();
     make_empty_self_test(config, section);
     unsigned char* at = static_cast<unsigned char*>(section) + sizeof(SelfTestHeader);
@@ -225,7 +232,7 @@ Status make_self_test(const Model& model, void* section) {
     Buffer<unsigned char> memory;
     if (!memory.allocate(run.bytes()))
         return Status::error(Code::out_of_memory, "no memory for the self-test");
-    MINIGPT_TRY(run_cases(model, run, memory.data(), &cases));
+    MINIGPT_TRY(run_cases(model, run, memory.data(), &cases, after_step, context));
     for (size_t i = 0; i < kCases; i++, at += sizeof(SelfTestCase)) {
         const SelfTest& t = cases.tests[i];
         SelfTestCase test = {t.digest, t.argmax, static_cast<uint32_t>(t.n_ids)};

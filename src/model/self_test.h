@@ -33,9 +33,13 @@ Status check_self_test(const void* section, size_t bytes, const Config& config);
 //
 //   section  8-byte aligned, self_test_bytes()
 //
+//   after_step  called with `context` after each layer: a mapped file can forget its pages, so
+//               that a converter's memory does not grow with the file; nullptr: nothing
+//
 // Errors of make_self_test: out_of_memory; the section then has no cases.
 size_t self_test_bytes(const Config& config);
 void make_empty_self_test(const Config& config, void* section);
-Status make_self_test(const Model& model, void* section);
+Status make_self_test(const Model& model, void* section, void (*after_step)(void* context),
+                      void* context);
 
 }  // namespace minigpt

@@ -186,16 +186,25 @@ Status Writer::State::write_header() {
 
 // Runs the file as it is, without a self-test, to make one. What this machine cannot run gets none.
 Status Writer::State::run_self_test(bool* done) {
-    const unsigned char* data = image;
-    size_t bytes = static_cast<size_t>(plan.file_bytes);
-    Status status = image == nullptr ? file.map(&data, &bytes) : Status();
+    struct Mapped {
+        const unsigned char* data;
+        size_t bytes;
+    } mapped = {image, static_cast<size_t>(plan.file_bytes)};
+    auto forget = [](void* context) {
+        Mapped& m = *static_cast<Mapped*>(context);
+        forget_pages(m.data, m.bytes);
+    };
+    Status status = image == nullptr ? file.map(&mapped.data, &mapped.bytes) : Status();
     if (status.ok()) {
         Model model;
-        status = model.open(static_cast<const void*>(data), bytes);
-        if (status.ok())
-            status = make_self_test(model, self_test.data());
+        status = model.open(static_cast<const void*>(mapped.data), mapped.bytes);
+        if (status.ok()) {
+            void (*after_step)(void*) = forget;
+            status = make_self_test(model, self_test.data(),
+                                    image == nullptr ? after_step : nullptr, &mapped);
+        }
         if (image == nullptr)
-            unmap_file(data, bytes);
+            unmap_file(mapped.data, mapped.bytes);
     }
     *done = status.ok();
     if (status.code() == Code::out_of_memory || status.code() == Code::not_supported)

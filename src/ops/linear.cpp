@@ -49,7 +49,9 @@ void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t
     } else {
         a = x;  // a single row is its own tile
     }
-    void* wide = static_cast<char*>(scratch) + round_up(bytes, kAlign);
+    void* wide = nullptr;  // a single tile widens nothing
+    if (n_rows > kMaxRowTile)
+        wide = static_cast<char*>(scratch) + round_up(bytes, kAlign);
     multiply(compute, {y, ldy, a, n_rows, w.data, w.type, w.n_out, w.n_in, bias, false, wide});
 }
 
