@@ -10,16 +10,6 @@
 namespace minigpt::convert {
 namespace {
 
-bool is_utf8(const std::string& text) {
-    const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());
-    for (size_t at = 0, n; at < text.size(); at += n) {
-        n = utf8_length(p + at, text.size() - at);
-        if (n == 0)
-            return false;
-    }
-    return true;
-}
-
 // A JSON string; `text` is UTF-8.
 std::string quoted(const std::string& text) {
     std::string out = "\"";

@@ -70,16 +70,6 @@ uint64_t size_of_kind(uint32_t kind) {
     return kind < sizeof kSizes / sizeof kSizes[0] ? kSizes[kind] : 0;
 }
 
-bool is_utf8(const std::string& text) {
-    const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());
-    for (size_t at = 0, n; at < text.size(); at += n) {
-        n = utf8_length(p + at, text.size() - at);
-        if (n == 0)
-            return false;
-    }
-    return true;
-}
-
 class HeaderReader {
 public:
     HeaderReader(const File& file, GgufFile* out)

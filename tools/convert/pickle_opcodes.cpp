@@ -84,16 +84,6 @@ constexpr struct {
     {0x98, "READONLY_BUFFER"},
 };
 
-bool is_utf8(const char* p, size_t n) {
-    for (size_t at = 0; at < n;) {
-        size_t length = utf8_length(reinterpret_cast<const unsigned char*>(p) + at, n - at);
-        if (length == 0)
-            return false;
-        at += length;
-    }
-    return true;
-}
-
 }  // namespace
 
 std::string pickle_opcode_name(unsigned char op) {
@@ -155,7 +145,7 @@ Status Pickle::push_bytes(PickleKind kind, uint64_t n) {
         return error("is longer than the pickle may be");
     MINIGPT_TRY(take(static_cast<size_t>(n), &p));
     node.a = static_cast<uint32_t>(n);
-    if (kind == PickleKind::text && !is_utf8(p, node.a))
+    if (kind == PickleKind::text && !is_utf8({p, node.a}))
         return error("is no UTF-8");
     if (kind == PickleKind::big && n <= 8) {
         uint64_t value = n > 0 && p[n - 1] < 0 ? UINT64_MAX : 0;

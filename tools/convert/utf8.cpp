@@ -23,6 +23,16 @@ size_t utf8_length(const unsigned char* p, size_t n) {
     return 0;
 }
 
+bool is_utf8(std::string_view text) {
+    const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());
+    for (size_t at = 0, n; at < text.size(); at += n) {
+        n = utf8_length(p + at, text.size() - at);
+        if (n == 0)
+            return false;
+    }
+    return true;
+}
+
 void append_utf8(uint32_t code, std::string* text) {
     auto push = [&](uint32_t byte) { text->push_back(static_cast<char>(byte)); };
     if (code < 0x80) {

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace minigpt::convert {
 
 // The length of the well-formed sequence that p[0 ... n - 1] begins with (Unicode 15, table 3-7);
 // 0 where it is none. n > 0.
 size_t utf8_length(const unsigned char* p, size_t n);
+
+// Whether all of it is well formed.
+bool is_utf8(std::string_view text);
 
 // Appends a code point (below 0x110000) to a UTF-8 string.
 void append_utf8(uint32_t code, std::string* text);

@@ -19,16 +19,6 @@ bool looks_special(const std::string& text) {
            (text.front() == '[' && text.back() == ']');
 }
 
-bool is_utf8(const std::string& text) {
-    const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());
-    for (size_t at = 0, n; at < text.size(); at += n) {
-        n = utf8_length(p + at, text.size() - at);
-        if (n == 0)
-            return false;
-    }
-    return true;
-}
-
 std::string spelling(const std::string& bytes) {
     std::string text;
     for (char c : bytes)
