@@ -31,8 +31,8 @@ struct SelfTest {
     uint64_t digest;  // logits_digest()
 };
 
-// A weight file, open and checked. Weights are read in place: opening copies nothing and
-// allocates nothing. Safe to share between threads and sessions, which must not outlive it.
+// A weight file, open and checked. Weights are read in place: open() copies nothing and allocates
+// nothing. Safe to share between threads and sessions, which must not outlive it.
 class Model {
 public:
     Model() = default;
@@ -45,6 +45,11 @@ public:
     // Errors: io; bad_file with the field, what was found and what was expected. The header, the
     // directory and their checksum are verified here, the weights by check_weights().
     Status open(const char* path);
+
+    // The same, read into memory in the largest pages the system gives: a long run reads its
+    // weights faster from there, and does not care what becomes of the file. Errors: out_of_memory,
+    // too.
+    Status load(const char* path);
 
     // Runs from `image`, which must stay and is not changed; 64-byte aligned (bad_argument).
     Status open(const void* image, size_t bytes);
@@ -74,11 +79,14 @@ public:
 private:
     friend struct ModelWeights;
 
+    using TakeFile = Status (*)(const char* path, const unsigned char** data, size_t* n_bytes);
+
+    Status open_with(TakeFile take_file, const char* path);
     Status parse(const void* image, size_t bytes);
 
     const unsigned char* image_ = nullptr;
     size_t bytes_ = 0;
-    bool owned_ = false;  // mapped or read by open(path)
+    bool owned_ = false;  // mapped or read from a path
     Config config_;
     size_t n_tensors_ = 0;
     const unsigned char* directory_ = nullptr;

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
+
 namespace minigpt {
 namespace {
 
@@ -32,7 +34,8 @@ bool read_all(int fd, unsigned char* to, size_t n_bytes) {
     return true;
 }
 
-Status map_open_file(int fd, const unsigned char** data, size_t* n_bytes) {
+// What can be held in memory of a regular file: all of it, and something.
+Status size_of(int fd, size_t* n_bytes) {
     struct stat info;
     if (fstat(fd, &info) != 0)
         return system_error("cannot be read");
@@ -47,32 +50,74 @@ Status map_open_file(int fd, const unsigned char** data, size_t* n_bytes) {
                              static_cast<unsigned long long>(size), 8 * sizeof(void*));
     }
     *n_bytes = static_cast<size_t>(size);
-    void* p = mmap(nullptr, *n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED) {
-        // Anonymous pages, so that unmap_file need not know which way it was.
-        p = mmap(nullptr, *n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p == MAP_FAILED) {
-            return Status::error(Code::out_of_memory, "no memory for %zu bytes", *n_bytes);
-        }
-        if (!read_all(fd, static_cast<unsigned char*>(p), *n_bytes)) {
-            Status status = system_error("cannot be read");
-            munmap(p, *n_bytes);
-            return status;
-        }
+    return Status();
+}
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// n_bytes of zeros that begin where a huge page can, nullptr if there is no memory. Anonymous
+// pages, so that unmap_file need not know which way a file came in.
+unsigned char* allocate_pages(size_t n_bytes) {
+    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    size_t used = round_up(n_bytes, page);
+    size_t mapped = used + kHugePage;
+    void* p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return nullptr;
+    unsigned char* begin = static_cast<unsigned char*>(p);
+    size_t before = (kHugePage - reinterpret_cast<uintptr_t>(p) % kHugePage) % kHugePage;
+    if (before != 0)
+        munmap(begin, before);
+    munmap(begin + before + used, kHugePage - before);
+#if defined(MADV_HUGEPAGE)
+    // Where it is refused, the pages are what the system gives anyway.
+    (void)madvise(begin + before, used, MADV_HUGEPAGE);
+#endif
+    return begin + before;
+}
+
+Status read_open_file(int fd, const unsigned char** data, size_t* n_bytes) {
+    MINIGPT_TRY(size_of(fd, n_bytes));
+    unsigned char* pages = allocate_pages(*n_bytes);
+    if (pages == nullptr)
+        return Status::error(Code::out_of_memory, "no memory for %zu bytes", *n_bytes);
+    if (!read_all(fd, pages, *n_bytes)) {
+        Status status = system_error("cannot be read");
+        munmap(pages, *n_bytes);
+        return status;
     }
+    *data = pages;
+    return Status();
+}
+
+Status map_open_file(int fd, const unsigned char** data, size_t* n_bytes) {
+    MINIGPT_TRY(size_of(fd, n_bytes));
+    void* p = mmap(nullptr, *n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return read_open_file(fd, data, n_bytes);
     *data = static_cast<const unsigned char*>(p);
     return Status();
+}
+
+using TakeFile = Status (*)(int fd, const unsigned char** data, size_t* n_bytes);
+
+Status take_file(const char* path, TakeFile take, const unsigned char** data, size_t* n_bytes) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return system_error("cannot be opened");
+    Status status = take(fd, data, n_bytes);
+    close(fd);
+    return status;
 }
 
 }  // namespace
 
 Status map_file(const char* path, const unsigned char** data, size_t* n_bytes) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return system_error("cannot be opened");
-    Status status = map_open_file(fd, data, n_bytes);
-    close(fd);
-    return status;
+    return take_file(path, map_open_file, data, n_bytes);
+}
+
+Status read_file(const char* path, const unsigned char** data, size_t* n_bytes) {
+    return take_file(path, read_open_file, data, n_bytes);
 }
 
 void unmap_file(const unsigned char* data, size_t n_bytes) {

@@ -1,4 +1,4 @@
-// Files: read whole by mapping, written beside the target and renamed into place.
+// Files: mapped or read whole, written beside the target and renamed into place.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,8 @@ namespace minigpt {
 // The whole of a regular file in memory, read-only and page-aligned: mapped, or read where
 // mapping is refused. Errors: io, bad_file (empty), not_supported (larger than the address space).
 Status map_file(const char* path, const unsigned char** data, size_t* n_bytes);
+// The same, read into memory of its own: in huge pages, where the system has them.
+Status read_file(const char* path, const unsigned char** data, size_t* n_bytes);
 void unmap_file(const unsigned char* data, size_t n_bytes);
 // Gives the memory of OutputFile::map's pages back; they are read again when they are touched.
 void forget_pages(const unsigned char* data, size_t n_bytes);

@@ -18,7 +18,7 @@ Status wrong(const char* field, uint64_t found, uint64_t expected) {
 }
 
 template <typename T>
-T load(const unsigned char* p) {
+T read_as(const unsigned char* p) {
     T value;
     memcpy(&value, p, sizeof value);
     return value;
@@ -180,7 +180,7 @@ Status read_sections(const unsigned char* image, const FileHeader& h, const Conf
                      uint64_t* at, Sections* found) {
     uint32_t last_kind = 0;
     for (uint32_t i = 0; i < h.n_sections; i++) {
-        FileSection s = load<FileSection>(image + sizeof h + i * sizeof s);
+        FileSection s = read_as<FileSection>(image + sizeof h + i * sizeof s);
         if (s.kind <= last_kind) {
             return Status::error(Code::bad_file, "section kind %lu after %lu; expected ascending",
                                  static_cast<unsigned long>(s.kind),
@@ -211,11 +211,19 @@ Model::~Model() {
 }
 
 Status Model::open(const char* path) {
+    return open_with(map_file, path);
+}
+
+Status Model::load(const char* path) {
+    return open_with(read_file, path);
+}
+
+Status Model::open_with(TakeFile take_file, const char* path) {
     if (is_open())
         return Status::error(Code::bad_argument, "the model is open already");
     const unsigned char* image;
     size_t bytes;
-    MINIGPT_TRY(map_file(path, &image, &bytes));
+    MINIGPT_TRY(take_file(path, &image, &bytes));
     Status status = parse(image, bytes);
     if (!status.ok()) {
         unmap_file(image, bytes);
@@ -241,7 +249,7 @@ Status Model::parse(const void* data, size_t bytes) {
         return Status::error(Code::bad_file, "%zu bytes are no .mgpt file; its header alone is %zu",
                              bytes, sizeof(FileHeader));
     }
-    FileHeader h = load<FileHeader>(image);
+    FileHeader h = read_as<FileHeader>(image);
     MINIGPT_TRY(check_header(h, image, bytes));
     Config config = config_of(h);
     if (Status status = check(config); !status.ok()) {
@@ -256,7 +264,7 @@ Status Model::parse(const void* data, size_t bytes) {
     MINIGPT_TRY(read_sections(image, h, config, &at, &sections));
     const unsigned char* directory = image + sizeof h + h.n_sections * sizeof(FileSection);
     for (size_t i = 0; i < h.n_tensors; i++) {
-        FileTensor t = load<FileTensor>(directory + i * sizeof t);
+        FileTensor t = read_as<FileTensor>(directory + i * sizeof t);
         TensorSpec spec = tensor_spec(config, i);
         MINIGPT_TRY(check_tensor(t, spec));
         MINIGPT_TRY(take(spec.name, t.offset, t.bytes, h.file_bytes, &at));
@@ -277,7 +285,7 @@ Status Model::parse(const void* data, size_t bytes) {
 }
 
 TensorInfo Model::tensor(size_t index) const {
-    FileTensor t = load<FileTensor>(directory_ + index * sizeof(FileTensor));
+    FileTensor t = read_as<FileTensor>(directory_ + index * sizeof(FileTensor));
     return {tensor_spec(config_, index), static_cast<ElementType>(t.type), image_ + t.offset,
             t.bytes, t.hash};
 }
@@ -288,9 +296,9 @@ const void* Model::tokenizer(size_t* bytes) const {
 }
 
 Status Model::check_weights(const Compute& compute) const {
-    FileHeader h = load<FileHeader>(image_);
+    FileHeader h = read_as<FileHeader>(image_);
     for (uint32_t i = 0; i < h.n_sections; i++) {
-        FileSection s = load<FileSection>(image_ + sizeof h + i * sizeof s);
+        FileSection s = read_as<FileSection>(image_ + sizeof h + i * sizeof s);
         if (hash64(image_ + s.offset, static_cast<size_t>(s.bytes), compute.pool()) == s.hash) {
             continue;
         }

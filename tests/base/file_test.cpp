@@ -102,18 +102,37 @@ TEST_CASE("file: a full disk is found before anything is lost") {
     CHECK(n_files(folder.path()) == 1);
 }
 
-TEST_CASE("file: mapping refuses what is missing, empty or no file") {
+TEST_CASE("file: mapping and reading refuse what is missing, empty or no file") {
     TempFolder folder;
     const unsigned char* data;
     size_t bytes;
-    CHECK(map_file((folder / "none").c_str(), &data, &bytes).code() == Code::io);
-    CHECK(map_file(folder.path().c_str(), &data, &bytes).code() == Code::io);
     { std::ofstream(folder / "empty"); }
-    CHECK(map_file((folder / "empty").c_str(), &data, &bytes).code() == Code::bad_file);
     { std::ofstream(folder / "some") << "some"; }
-    REQUIRE(map_file((folder / "some").c_str(), &data, &bytes).ok());
-    CHECK(std::string(reinterpret_cast<const char*>(data), bytes) == "some");
-    unmap_file(data, bytes);
+    for (auto take : {map_file, read_file}) {
+        CHECK(take((folder / "none").c_str(), &data, &bytes).code() == Code::io);
+        CHECK(take(folder.path().c_str(), &data, &bytes).code() == Code::io);
+        CHECK(take((folder / "empty").c_str(), &data, &bytes).code() == Code::bad_file);
+        REQUIRE(take((folder / "some").c_str(), &data, &bytes).ok());
+        CHECK(std::string(reinterpret_cast<const char*>(data), bytes) == "some");
+        unmap_file(data, bytes);
+    }
+}
+
+TEST_CASE("file: what was read begins where a huge page can, and outlives its file") {
+    TempFolder folder;
+    std::string path = folder / "some";
+    for (size_t n : {size_t{1}, size_t{4096}, size_t{4097}, size_t{5} << 20}) {
+        CAPTURE(n);
+        std::string text(n, 'x');
+        { std::ofstream(path, std::ios::binary) << text; }
+        const unsigned char* data;
+        size_t bytes;
+        REQUIRE(read_file(path.c_str(), &data, &bytes).ok());
+        { std::ofstream truncated(path); }
+        CHECK(reinterpret_cast<uintptr_t>(data) % (size_t{2} << 20) == 0);
+        CHECK(std::string(reinterpret_cast<const char*>(data), bytes) == text);
+        unmap_file(data, bytes);
+    }
 }
 
 TEST_CASE("hash: in any pieces and on any number of threads it is the same") {

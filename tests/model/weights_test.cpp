@@ -243,6 +243,13 @@ TEST_CASE("weights: a file and a buffer are the same bytes, mapped or in memory 
     Model model;
     CHECK(model.open(path.c_str()).ok());
     CHECK(model.open(path.c_str()).code() == Code::bad_argument);
+    CHECK(model.load(path.c_str()).code() == Code::bad_argument);
+    Model loaded;
+    CHECK(loaded.load((path + "x").c_str()).code() == Code::io);
+    REQUIRE(loaded.load(path.c_str()).ok());
+    { std::ofstream truncated(path); }
+    CHECK(loaded.file_bytes() == image.size());
+    CHECK(loaded.check_weights(Compute()).ok());
 }
 
 TEST_CASE("weights: the writer names what is wrong") {

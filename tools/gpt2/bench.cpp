@@ -100,6 +100,7 @@ void bench(const Options& options) {
     result.type = name_of(loaded.model.tensor(0).type);
     result.isa = loaded.compute.isa();
     result.threads = loaded.compute.n_threads();
+    result.loaded = options.load && options.model;
     result.repeats = options.repeats;
     result.n_prefill = cut_to_fit("-p", options.n_prefill, n_ctx);
     result.n_decode = cut_to_fit("-n", options.n_decode, n_ctx);

@@ -91,6 +91,7 @@ struct Counted {
 
 struct BenchResult {
     std::string model, type, isa;
+    bool loaded = false;  // --load: the weights lie in huge pages
     size_t threads = 0, repeats = 0;
     size_t n_prefill = 0, n_decode = 0;
     double prefill_operations = 0, decode_bytes = 0;

@@ -66,6 +66,8 @@ std::vector<std::string> child_words(const Options& options, size_t n_prompt) {
         add("-t", std::to_string(options.n_threads));
     add("--chunk", std::to_string(options.chunk));
     add("--kv", options.kv);
+    if (options.load)
+        words.push_back("--load");
     if (!options.check_weights)
         words.push_back("--no-check");
     return words;

@@ -35,7 +35,7 @@ std::string counted(const char* name, const std::vector<Counted>& list) {
 std::string line(const std::string& name, const Samples& samples, double unit,
                  const char* unit_name, const std::string& note = "") {
     std::string spread = format("%.1f to %.1f", samples.least() / unit, samples.most() / unit);
-    std::string out = format("%-20s %10.1f %-9s %-20s", name.c_str(), samples.median() / unit,
+    std::string out = format("%-20s %10.1f %-9s %-20s ", name.c_str(), samples.median() / unit,
                              unit_name, spread.c_str()) +
                       note;
     return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
@@ -66,13 +66,14 @@ double BenchResult::prefill_of_peak() const {
 }
 
 double BenchResult::decode_of_bandwidth() const {
-    return ratio(decode.median() * decode_bytes, read_small.median());
+    return ratio(decode.median() * decode_bytes, (loaded ? read_huge : read_small).median());
 }
 
 std::string bench_json(const BenchResult& r) {
     std::string out = "{\"model\":" + json_string(r.model) + ",\"type\":" + json_string(r.type) +
                       ",\"threads\":" + std::to_string(r.threads) +
                       ",\"isa\":" + json_string(r.isa) +
+                      ",\"loaded\":" + (r.loaded ? "true" : "false") +
                       ",\"repeats\":" + std::to_string(r.repeats) +
                       ",\"prefill_tokens\":" + std::to_string(r.n_prefill) +
                       ",\"decode_tokens\":" + std::to_string(r.n_decode) + ",\n";
@@ -97,8 +98,9 @@ std::string bench_json(const BenchResult& r) {
 std::string bench_text(const BenchResult& r) {
     std::string out = format("%s: %s, %s bytes\n", r.model.c_str(), r.type.c_str(),
                              grouped(r.file_bytes).c_str());
-    out += format("%zu thread%s, %s; medians of %zu, and least to most\n\n", r.threads,
-                  r.threads == 1 ? "" : "s", r.isa.c_str(), r.repeats);
+    out += format("%zu thread%s, %s%s; medians of %zu, and least to most\n\n", r.threads,
+                  r.threads == 1 ? "" : "s", r.isa.c_str(), r.loaded ? ", in huge pages" : "",
+                  r.repeats);
     out += line("fma peak", r.fma, 1e9, "GFLOP/s");
     out += line("read, 4 KiB pages", r.read_small, 1e9, "GB/s");
     out += line("read, huge pages", r.read_huge, 1e9, "GB/s");

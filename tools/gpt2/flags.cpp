@@ -133,6 +133,8 @@ const Flag kFlags[] = {
          static const char* const kWords[] = {"f32", "f16", "q8"};
          o.kv = kWords[a.choice(kWords, 3)];
      }},
+    {"--load", nullptr, kRuns, "read the model into memory, in huge pages: faster over a long run",
+     [](O& o, const A&) { o.load = true; }},
     {"--no-check", nullptr, kAnyCommand & ~kVerify, "do not compare the model with its checksums",
      [](O& o, const A&) { o.check_weights = false; }},
     {"--help", nullptr, kAnyCommand, "this text (also -h)", [](O& o, const A&) { o.help = true; }},

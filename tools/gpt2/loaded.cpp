@@ -40,7 +40,7 @@ Loaded::Loaded(const Options& options) {
     create_compute(options, &compute);
     if (options.model) {
         name = *options.model;
-        require(model.open(name.c_str()), name);
+        require(options.load ? model.load(name.c_str()) : model.open(name.c_str()), name);
     } else {
         name = "the model inside gpt2";
         size_t n_bytes = static_cast<size_t>(minigpt_bundled_model_end - minigpt_bundled_model);

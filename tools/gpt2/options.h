@@ -41,6 +41,7 @@ struct Options {
 
     std::optional<std::string> model;  // none: the model inside gpt2
     bool check_weights = true;
+    bool load = false;
 
     // The prompt, from one of these; none: standard input.
     std::optional<std::string> text;

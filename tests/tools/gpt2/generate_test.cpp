@@ -70,7 +70,8 @@ TEST_CASE("gpt2 generate: a seed from the system is told and gives the text agai
     CHECK(gpt2(base + Args{"--temp", "0"}).err == "");
 }
 
-TEST_CASE("gpt2 generate: threads, chunks, no cache and the scalar table give the same text") {
+TEST_CASE(
+    "gpt2 generate: threads, chunks, no cache, --load and the scalar table give the same text") {
     SmallModels models;
     Args base = {"-m", models.bytes, "-p", "hello", "-n", "11", "-s", "5", "--print-ids"};
     std::string ids = out_of(base);
@@ -82,6 +83,7 @@ TEST_CASE("gpt2 generate: threads, chunks, no cache and the scalar table give th
                                                {"--chunk", "4294967295"},
                                                {"--no-cache"},
                                                {"--isa", "scalar"},
+                                               {"--load"},
                                                {"--no-check"}}) {
         CAPTURE(other[0]);
         CHECK(out_of(base + other) == ids);

@@ -38,7 +38,7 @@ TEST_CASE("options: no subcommand is generate, with the documented defaults") {
     for (const Options& o : {parse({}), parse({"generate"})}) {
         CHECK(o.command == kGenerate);
         CHECK(!o.model);
-        CHECK(o.check_weights);
+        CHECK((o.check_weights && !o.load));
         CHECK((!o.text && !o.file && !o.ids));
         CHECK((o.n_threads == 0 && !o.isa && o.use_cache && o.chunk == 256 && o.kv == "f32"));
         CHECK(o.n_new == 200);
