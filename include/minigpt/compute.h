@@ -48,4 +48,13 @@ private:
 // `present` (may be nullptr) says whether this CPU runs it.
 const char* isa_name(size_t index, bool* present);
 
+// Work of one's own on a Compute's threads: task(context, unit, thread) once for each unit below
+// n_units, by whichever thread is free; returns when all are done. thread < n_threads(), and no
+// two calls at a time have the same. Which thread computes a unit must not matter to the result.
+//
+// Every thread runs in round-to-nearest without flush-to-zero. Inside a task ops run on a Compute
+// of one thread, never on this one, which would wait for itself. Allocates nothing.
+using UnitTask = void (*)(void* context, size_t unit, size_t thread);
+void run_units(const Compute& compute, size_t n_units, UnitTask task, void* context);
+
 }  // namespace minigpt

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/fp_environment.h"
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
 
@@ -65,6 +66,12 @@ const char* isa_name(size_t index, bool* present) {
     if (present != nullptr)
         *present = choice.present;
     return choice.name;
+}
+
+void run_units(const Compute& compute, size_t n_units, UnitTask task, void* context) {
+    FpEnvironment guard;
+    for_each_unit(compute.pool(), n_units,
+                  [&](size_t unit, size_t thread) { task(context, unit, thread); });
 }
 
 }  // namespace minigpt

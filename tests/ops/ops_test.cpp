@@ -391,3 +391,27 @@ TEST_CASE("ops elementwise: the kernels' bits for any number of threads; in plac
     }
     CHECK(gelu(x.data(), x.data(), 1, static_cast<Activation>(2)).code() == Code::bad_argument);
 }
+
+TEST_CASE("ops run_units: every unit once, on threads of the Compute, which may run ops") {
+    test::for_each_compute([](const Compute& compute) {
+        for (size_t n : {0, 1, 2, 50}) {
+            struct Seen {
+                size_t n_threads;
+                std::vector<float> times, thread;
+            } seen = {compute.n_threads(), std::vector<float>(n), std::vector<float>(n)};
+            run_units(
+                compute, n,
+                [](void* context, size_t unit, size_t thread) {
+                    Seen& all = *static_cast<Seen*>(context);
+                    float zero = 0, one;
+                    all.times[unit] += exp_each(&one, &zero, 1).ok() ? one : 2;
+                    all.thread[unit] = static_cast<float>(thread);
+                },
+                &seen);
+            for (size_t i = 0; i < n; ++i) {
+                CHECK(seen.times[i] == 1);
+                CHECK(seen.thread[i] < static_cast<float>(seen.n_threads));
+            }
+        }
+    });
+}
