@@ -101,11 +101,9 @@ private:
 // in GPT-2's own vocabulary. The rest are added tokens, whose texts nothing is done to.
 bool VocabularyFiles::goes_with_the_added(size_t id) const {
     std::string text = bytes(id);
-    if (from_.kind == TokenizerKind::bpe)
-        return is_utf8(text) && (text.size() == 1 || spelling(id) != text);
-    bool looks_special = text.size() >= 3 && ((text.front() == '<' && text.back() == '>') ||
-                                              (text.front() == '[' && text.back() == ']'));
-    return !looks_special;
+    if (!looks_special(text))
+        return from_.kind != TokenizerKind::bpe || is_utf8(text);
+    return from_.kind == TokenizerKind::bpe && is_utf8(text) && spelling(id) != text;
 }
 
 void VocabularyFiles::make() {

@@ -96,6 +96,17 @@ PathKind path_kind(const std::string& path) {
     return S_ISDIR(info.st_mode) ? PathKind::folder : PathKind::other;
 }
 
+Status find_file(const std::string& path, bool* found) {
+    struct stat info;
+    *found = stat(path.c_str(), &info) == 0;
+    if (*found)
+        return S_ISREG(info.st_mode) ? Status() : Status::error(Code::io, "not a regular file");
+    bool is_missing = errno == ENOENT || errno == ENOTDIR;
+    if (is_missing && lstat(path.c_str(), &info) == 0)
+        return Status::error(Code::io, "a link to nothing");
+    return is_missing ? Status() : system_error("open");
+}
+
 bool same_file(const std::string& a, const std::string& b) {
     struct stat x, y;
     return stat(a.c_str(), &x) == 0 && stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev &&

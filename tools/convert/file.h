@@ -36,6 +36,9 @@ constexpr size_t kMaxText = size_t{64} << 20;
 
 enum class PathKind { missing, file, folder, other };
 PathKind path_kind(const std::string& path);
+// Whether a regular file, or a link to one, has this path. Errors: io, where what is there is none,
+// or cannot be looked at.
+Status find_file(const std::string& path, bool* found);
 bool same_file(const std::string& a, const std::string& b);
 
 // The names in a folder that do not begin with a dot, sorted.

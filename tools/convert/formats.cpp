@@ -164,6 +164,21 @@ Status add_gpt2_vocabulary(Checkpoint* checkpoint) {
     return gpt2_vocabulary(&checkpoint->vocabulary);
 }
 
+// The vocabulary is a part of the checkpoint: nothing is written over it. In a folder of its own,
+// that is so where another was given, too; what lies beside a weight file was made of it.
+void add_vocabulary_files(const std::string& path, Checkpoint* checkpoint) {
+    std::vector<std::string>& files = checkpoint->files;
+    std::vector<std::string> more = checkpoint->vocabulary.files;
+    if (path_kind(path) == PathKind::folder && checkpoint->format != "mgpt") {
+        std::vector<std::string> beside = vocabulary_files(path);
+        more.insert(more.end(), beside.begin(), beside.end());
+    }
+    for (const std::string& file : more) {
+        if (std::find(files.begin(), files.end(), file) == files.end())
+            files.push_back(file);
+    }
+}
+
 Status no_checkpoint(const std::vector<std::string>& names) {
     return Status::error(Code::bad_file,
                          "no checkpoint among its %zu files; looked for "
@@ -287,6 +302,7 @@ Status open_checkpoint(const std::string& path, const OpenOptions& options,
     }
     MINIGPT_TRY(found.format->open(found.path, options, checkpoint));
     MINIGPT_TRY(apply(options, checkpoint->get()));
+    add_vocabulary_files(path, checkpoint->get());
     return add_gpt2_vocabulary(checkpoint->get());
 }
 

@@ -154,7 +154,9 @@ Status Npz::open(const std::string& path, const OpenOptions& options) {
         MINIGPT_TRY(within(name_of_path(path), within(shown(entry.name), add(entry))));
     choose_dialect();
     std::string folder = folder_of(path);
-    if (path_kind(join(folder, "config.json")) == PathKind::file) {
+    bool has_config = false;
+    MINIGPT_TRY(within("config.json", find_file(join(folder, "config.json"), &has_config)));
+    if (has_config) {
         MINIGPT_TRY(read_hf_config(folder, this));
     } else {
         MINIGPT_TRY(within(name_of_path(path), infer_sizes(this)));

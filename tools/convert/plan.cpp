@@ -41,6 +41,7 @@ public:
 
 private:
     Status take_sizes();
+    Status check_guessed_ids(const Vocabulary& vocabulary) const;
     Status take_names();
     Status take_buffer(const SourceTensor& tensor, Role role);
     Status take_biases();
@@ -106,9 +107,29 @@ Status Planner::take_sizes() {
                                  vocabulary.source.c_str(), grouped(vocabulary.n_tokens()).c_str(),
                                  kTable, grouped(to->n_rows).c_str());
         }
+        MINIGPT_TRY(check_guessed_ids(vocabulary));
         to->n_vocab = static_cast<uint32_t>(vocabulary.n_tokens());
     }
     return check(*to);
+}
+
+// Ids that follow from merges alone are others where merges are lost: the table's size or the token
+// that ends a text then shows it.
+Status Planner::check_guessed_ids(const Vocabulary& vocabulary) const {
+    constexpr uint64_t kPadding = 128;  // what tables of published models are rounded up to
+    if (!vocabulary.only_merges)
+        return Status();
+    uint64_t n_tokens = vocabulary.n_tokens(), n_rows = plan_->config.n_rows;
+    const std::optional<uint64_t>& eos = checkpoint_.config.eos;
+    bool other_end = eos && *eos != static_cast<uint64_t>(vocabulary.end_of_text);
+    if (n_rows - n_tokens < kPadding && !other_end)
+        return Status();
+    std::string expected = other_end ? "eos_token_id " + std::to_string(*eos)
+                                     : kTable + (" has " + grouped(n_rows)) + " rows";
+    return Status::error(Code::bad_file,
+                         "%s: its merges alone make %s tokens, but %s: give the whole vocabulary "
+                         "(vocab.json)",
+                         vocabulary.source.c_str(), grouped(n_tokens).c_str(), expected.c_str());
 }
 
 Status Planner::take_buffer(const SourceTensor& t, Role role) {

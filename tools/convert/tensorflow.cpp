@@ -277,6 +277,8 @@ Status open_tensorflow(const std::string& path, const OpenOptions& options,
     MINIGPT_TRY(within("hparams.json", read_text(hparams, kMaxText, &text)));
     MINIGPT_TRY(within("hparams.json", parse_hparams(text, &config)));
     opened->files.push_back(hparams);
+    if (std::string state = join(folder, "checkpoint"); path_kind(state) == PathKind::file)
+        opened->files.push_back(state);
     if (options.vocab.empty())
         MINIGPT_TRY(find_vocabulary(folder, &opened->vocabulary));
     else

@@ -288,7 +288,9 @@ Status Torch::finish(const std::string& path, const OpenOptions& options) {
     MINIGPT_TRY(take_names());
     format = is_nanogpt_ ? "nanoGPT" : "PyTorch";
     bool has_settings = is_nanogpt_ || config.n_head;
-    bool has_config = !has_settings && path_kind(join(folder, "config.json")) == PathKind::file;
+    bool has_config = false;
+    if (!has_settings)
+        MINIGPT_TRY(within("config.json", find_file(join(folder, "config.json"), &has_config)));
     if (has_config) {
         MINIGPT_TRY(read_hf_config(folder, this));
     } else {

@@ -45,14 +45,6 @@ size_t count_characters(const std::string& text) {
     return n;
 }
 
-// <unk>, [PAD], <|endoftext|>: never a spelling of text in a character vocabulary.
-bool looks_special(const std::string& text) {
-    if (text.size() < 3)
-        return false;
-    return (text.front() == '<' && text.back() == '>') ||
-           (text.front() == '[' && text.back() == ']');
-}
-
 // Sorts by id, drops tokens that two files list alike, and refuses holes and ids given twice.
 Status order_tokens(RawVocabulary* raw) {
     std::vector<RawToken>& tokens = raw->tokens;
@@ -153,6 +145,28 @@ bool has_all_bytes(const RawVocabulary& raw) {
     return true;
 }
 
+// A token of several bytes that is spelled as text is has its merge, or is special: were its merge
+// lost, no text would become it any more, and the ids would be others.
+Status check_merged(const RawVocabulary& raw, const std::vector<Merge>& merges) {
+    std::vector<bool> merged(raw.tokens.size());
+    for (const Merge& merge : merges)
+        merged[static_cast<size_t>(merge.merged)] = true;
+    std::string bytes;
+    for (size_t i = 0; i < raw.tokens.size(); i++) {
+        const RawToken& token = raw.tokens[i];
+        if (merged[i] || token.added || looks_special(token.text) ||
+            !decode_bytes(token.text, &bytes) || bytes.size() == 1)
+            continue;
+        return Status::error(
+            Code::bad_file,
+            "%s: none of its %zu merges makes token %zu of %s, \"%s\": the list is "
+            "cut, or the token is special and belongs in added_tokens.json",
+            raw.merges_source.c_str(), merges.size(), i, raw.source.c_str(),
+            shown(token.text).c_str());
+    }
+    return Status();
+}
+
 Status choose_kind(const RawVocabulary& raw, TokenizerKind* kind) {
     *kind = TokenizerKind::bpe;
     if (!raw.merges.empty())
@@ -164,10 +178,10 @@ Status choose_kind(const RawVocabulary& raw, TokenizerKind* kind) {
     for (const RawToken& token : raw.tokens) {
         if (token.added || looks_special(token.text) || count_characters(token.text) == 1)
             continue;
-        return Status::error(Code::bad_file,
-                             "%s: \"%s\" is not one character, and there are no "
-                             "merges (merges.txt) to spell it",
-                             raw.source.c_str(), shown(token.text).c_str());
+        std::string lost = raw.merges_source.empty() ? "there are no merges (merges.txt)"
+                                                     : "there is no merge in " + raw.merges_source;
+        return Status::error(Code::bad_file, "%s: \"%s\" is not one character, and %s to spell it",
+                             raw.source.c_str(), shown(token.text).c_str(), lost.c_str());
     }
     return Status();
 }
@@ -226,6 +240,13 @@ bool decode_bytes(const std::string& text, std::string* bytes) {
     return true;
 }
 
+bool looks_special(const std::string& text) {
+    if (text.size() < 3)
+        return false;
+    return (text.front() == '<' && text.back() == '>') ||
+           (text.front() == '[' && text.back() == ']');
+}
+
 std::string encode_byte(unsigned char byte) {
     std::string text;
     append_utf8(byte_encoder().code[byte], &text);
@@ -243,6 +264,15 @@ Status finish_vocabulary(RawVocabulary raw, Vocabulary* vocabulary) {
     }
     MINIGPT_TRY(choose_kind(raw, &out.kind));
     MINIGPT_TRY(resolve_merges(raw, &out.merges));
+    if (out.kind == TokenizerKind::bpe) {
+        MINIGPT_TRY(check_merged(raw, out.merges));
+        if (!raw.unsplit.empty()) {
+            return Status::error(Code::not_supported,
+                                 "%s: pre_tokenizer: found null; expected ByteLevel",
+                                 raw.unsplit.c_str());
+        }
+    }
+    out.only_merges = raw.only_merges;
     lay_out_tokens(raw, &out);
     *vocabulary = std::move(out);
     return Status();

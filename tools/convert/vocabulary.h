@@ -31,6 +31,8 @@ struct RawVocabulary {
     std::vector<RawToken> tokens;
     std::string merges_source;  // empty: there are no merges, not even an empty list
     std::vector<RawMerge> merges;
+    // Named where the tokenizer splits no text before it merges, which byte-level BPE must.
+    std::string unsplit;
     // There is no list of tokens: ids follow from the merges as GPT-2's do, 256 bytes in the
     // byte-encoder's order, a token for each merge, <|endoftext|>.
     bool only_merges = false;
@@ -40,6 +42,8 @@ struct RawVocabulary {
 struct Vocabulary {
     TokenizerKind kind = TokenizerKind::none;
     std::string source;
+    std::vector<std::string> files;  // the paths of what it was read from, or may have been
+    bool only_merges = false;        // as RawVocabulary's
     std::string bytes;
     std::vector<uint64_t> offsets;  // [n_tokens + 1]
     std::vector<Merge> merges;
@@ -57,16 +61,21 @@ struct Vocabulary {
 bool decode_bytes(const std::string& text, std::string* bytes);
 std::string encode_byte(unsigned char byte);
 
+// <unk>, [PAD], <|endoftext|>: a token that no text is spelled with, by its looks.
+bool looks_special(const std::string& text);
+
 // Checks that ids are 0 ... n - 1, each once, and resolves merges. Tokens of one character and no
 // merges make a character vocabulary, else it is byte-level BPE.
 //
-// Errors (bad_file): a hole, an id or a text twice, a merge of what is no token (with its line).
+// Errors (bad_file): a hole, an id or a text twice, a merge of what is no token (with its line), a
+// token that no merge makes, though it is not added and does not look special.
 Status finish_vocabulary(RawVocabulary raw, Vocabulary* vocabulary);
 
 // Texts to RawVocabulary; vocabulary_text.cpp.
 Status parse_vocab_json(const std::string& text, bool added, RawVocabulary* raw);
 Status parse_merges(const std::string& text, RawVocabulary* raw);
-// only_added: leaves the vocabulary and the merges aside.
+// only_added: leaves the vocabulary and the merges aside. A setting that would give other ids than
+// GPT-2's tokenizer is refused (not_supported).
 Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabulary* raw);
 // A meta.pkl, as nanoGPT's character data sets have it; torch_settings.cpp.
 Status parse_meta_pickle(const std::string& bytes, const std::string& source,
@@ -76,6 +85,11 @@ bool is_tokenizer_json(const std::string& text);
 
 // GPT-2's own 50,257 tokens, from the merges linked into the program.
 Status gpt2_vocabulary(Vocabulary* vocabulary);
+// Whether these are the first of GPT-2's merges, and not all.
+bool is_cut_gpt2(const std::vector<RawMerge>& merges);
+
+// The files in a folder that a vocabulary may be read from.
+std::vector<std::string> vocabulary_files(const std::string& folder);
 
 // The vocabulary that lies in a folder: vocab.json or encoder.json with merges.txt or vocab.bpe and
 // added_tokens.json, else tokenizer.json, else merges alone, else meta.pkl. Kind none where there

@@ -8,13 +8,18 @@
 namespace minigpt::convert {
 namespace {
 
-// The first of these that a folder has; empty: none.
-std::string first_of(const std::string& folder, std::initializer_list<const char*> names) {
+// The first of these that a folder has; empty: none. One that is there and cannot be read is an
+// error: without it, other files would be taken for the whole vocabulary.
+Status first_of(const std::string& folder, std::initializer_list<const char*> names,
+                std::string* first) {
+    first->clear();
     for (const char* name : names) {
-        if (path_kind(join(folder, name)) == PathKind::file)
-            return name;
+        bool found = false;
+        MINIGPT_TRY(within(name, find_file(join(folder, name), &found)));
+        if (found && first->empty())
+            *first = name;
     }
-    return "";
+    return Status();
 }
 
 Status read_in(const std::string& folder, const std::string& name, std::string* text) {
@@ -23,17 +28,20 @@ Status read_in(const std::string& folder, const std::string& name, std::string* 
 
 // The merges and added tokens beside a vocab.json, as far as there are any.
 Status add_beside(const std::string& folder, RawVocabulary* raw) {
-    std::string text;
-    if (std::string name = first_of(folder, {"merges.txt", "vocab.bpe"}); !name.empty()) {
+    std::string text, name;
+    MINIGPT_TRY(first_of(folder, {"merges.txt", "vocab.bpe"}, &name));
+    if (!name.empty()) {
         MINIGPT_TRY(read_in(folder, name, &text));
         raw->merges_source = name;
         MINIGPT_TRY(within(name, parse_merges(text, raw)));
     }
-    if (std::string name = first_of(folder, {"added_tokens.json"}); !name.empty()) {
+    MINIGPT_TRY(first_of(folder, {"added_tokens.json"}, &name));
+    if (!name.empty()) {
         MINIGPT_TRY(read_in(folder, name, &text));
         MINIGPT_TRY(within(name, parse_vocab_json(text, true, raw)));
     }
-    if (std::string name = first_of(folder, {"tokenizer.json"}); !name.empty()) {
+    MINIGPT_TRY(first_of(folder, {"tokenizer.json"}, &name));
+    if (!name.empty()) {
         MINIGPT_TRY(read_in(folder, name, &text));
         MINIGPT_TRY(within(name, parse_tokenizer_json(text, true, raw)));
     }
@@ -62,6 +70,14 @@ Status load_merges(const std::string& name, const std::string& text, Vocabulary*
     raw.source = raw.merges_source = name;
     raw.only_merges = true;
     MINIGPT_TRY(within(name, parse_merges(text, &raw)));
+    if (raw.merges.empty())
+        return Status::error(Code::bad_file, "%s: there is no merge in it", name.c_str());
+    if (is_cut_gpt2(raw.merges)) {
+        return Status::error(Code::bad_file,
+                             "%s: ends after the first %zu of GPT-2's merges, and no vocab.json "
+                             "says that there are no more",
+                             name.c_str(), raw.merges.size());
+    }
     return finish_vocabulary(std::move(raw), vocabulary);
 }
 
@@ -81,12 +97,12 @@ Status load_file(const std::string& folder, const std::string& name, Vocabulary*
     return load_vocab_json(folder, name, text, vocabulary);
 }
 
-}  // namespace
-
-Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary) {
-    std::string vocab = first_of(folder, {"vocab.json", "encoder.json"});
-    std::string merges = first_of(folder, {"merges.txt", "vocab.bpe"});
-    std::string whole = first_of(folder, {"tokenizer.json"});
+Status find_in(const std::string& folder, Vocabulary* vocabulary) {
+    std::string vocab, merges, whole, other;
+    MINIGPT_TRY(first_of(folder, {"vocab.json", "encoder.json"}, &vocab));
+    MINIGPT_TRY(first_of(folder, {"merges.txt", "vocab.bpe"}, &merges));
+    MINIGPT_TRY(first_of(folder, {"tokenizer.json"}, &whole));
+    MINIGPT_TRY(first_of(folder, {"meta.pkl", "gpt2_tokenizer.bin"}, &other));
     // A vocab.json that its merges are missing beside may be whole in tokenizer.json.
     if (!vocab.empty() && (!merges.empty() || whole.empty())) {
         return load_file(folder, vocab, vocabulary);
@@ -95,9 +111,28 @@ Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary) {
         return load_file(folder, whole, vocabulary);
     if (!merges.empty())
         return load_file(folder, merges, vocabulary);
-    if (std::string meta = first_of(folder, {"meta.pkl", "gpt2_tokenizer.bin"}); !meta.empty())
-        return load_file(folder, meta, vocabulary);
+    if (!other.empty())
+        return load_file(folder, other, vocabulary);
     *vocabulary = Vocabulary();
+    return Status();
+}
+
+}  // namespace
+
+std::vector<std::string> vocabulary_files(const std::string& folder) {
+    std::vector<std::string> files;
+    for (const char* name :
+         {"vocab.json", "encoder.json", "merges.txt", "vocab.bpe", "added_tokens.json",
+          "tokenizer.json", "meta.pkl", "gpt2_tokenizer.bin"}) {
+        if (path_kind(join(folder, name)) == PathKind::file)
+            files.push_back(join(folder, name));
+    }
+    return files;
+}
+
+Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary) {
+    MINIGPT_TRY(find_in(folder, vocabulary));
+    vocabulary->files = vocabulary_files(folder);
     return Status();
 }
 
@@ -109,7 +144,10 @@ Status load_vocabulary(const std::string& path, Vocabulary* vocabulary) {
         case PathKind::other:
             return Status::error(Code::io, "%s: is no file", name.c_str());
         case PathKind::file:
-            return load_file(folder_of(path), path.substr(path.rfind('/') + 1), vocabulary);
+            MINIGPT_TRY(load_file(folder_of(path), path.substr(path.rfind('/') + 1), vocabulary));
+            vocabulary->files = vocabulary_files(folder_of(path));
+            vocabulary->files.push_back(path);
+            return Status();
         case PathKind::folder:
             break;
     }

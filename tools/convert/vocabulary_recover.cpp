@@ -12,13 +12,6 @@ namespace {
 constexpr size_t kMaxToken = 256;  // GPT-2's longest has 128 bytes
 constexpr uint32_t kNoToken = UINT32_MAX;
 
-bool looks_special(const std::string& text) {
-    if (text.size() < 3)
-        return false;
-    return (text.front() == '<' && text.back() == '>') ||
-           (text.front() == '[' && text.back() == ']');
-}
-
 std::string spelling(const std::string& bytes) {
     std::string text;
     for (char c : bytes)

@@ -59,35 +59,62 @@ Status refuse_set(Json& json) {
     Json::Type type;
     MINIGPT_TRY(json.peek(&type));
     bool flag = false;
+    double number = 0;
     std::string text;
     if (type == Json::Type::null)
         return json.null();
-    MINIGPT_TRY(type == Json::Type::boolean ? json.boolean(&flag) : json.string(&text));
-    if (!flag && text.empty())
+    if (type == Json::Type::boolean)
+        MINIGPT_TRY(json.boolean(&flag));
+    else if (type == Json::Type::number)
+        MINIGPT_TRY(json.number(&number));
+    else
+        MINIGPT_TRY(json.string(&text));
+    if (!flag && number == 0 && text.empty())
         return Status();
     return Status::error(Code::not_supported, "is set; GPT-2's tokenizer has no such thing");
 }
 
-// The type of {"type": "...", ...}; empty for null.
-Status read_type(Json& json, std::string* name) {
+// What changes a text before it is split; GPT-2's tokenizer changes nothing.
+Status read_normalizer(Json& json) {
     Json::Type type;
     MINIGPT_TRY(json.peek(&type));
     if (type == Json::Type::null)
         return json.null();
-    return json.object(
-        [&](const std::string& key) { return key == "type" ? json.string(name) : json.skip(); });
+    std::string name = "one without a type";
+    MINIGPT_TRY(json.object(
+        [&](const std::string& key) { return key == "type" ? json.string(&name) : json.skip(); }));
+    return Status::error(Code::not_supported, "found %s; expected null", shown(name).c_str());
 }
 
-Status require_type(Json& json, const char* expected) {
-    std::string found;
-    MINIGPT_TRY(read_type(json, &found));
-    if (found.empty() || found == expected)
+// How a text is split: GPT-2's pattern, and nothing before the first word. Null is no splitting,
+// which a character vocabulary may have.
+Status read_pre_tokenizer(Json& json, bool* splits) {
+    Json::Type type;
+    MINIGPT_TRY(json.peek(&type));
+    *splits = type != Json::Type::null;
+    if (!*splits)
+        return json.null();
+    std::string name = "one without a type";
+    bool adds_space = false, has_pattern = true;
+    MINIGPT_TRY(json.object([&](const std::string& key) {
+        if (key == "add_prefix_space")
+            return within(key, json.boolean(&adds_space));
+        if (key == "use_regex")
+            return within(key, json.boolean(&has_pattern));
+        return key == "type" ? json.string(&name) : json.skip();
+    }));
+    const char* wrong = name != "ByteLevel" ? ""
+                        : adds_space        ? " with add_prefix_space true"
+                        : !has_pattern      ? " with use_regex false"
+                                            : nullptr;
+    if (wrong == nullptr)
         return Status();
-    return Status::error(Code::not_supported, "found \"%s\"; expected %s", shown(found).c_str(),
-                         *expected != '\0' ? expected : "null");
+    return Status::error(Code::not_supported,
+                         "found %s%s; expected ByteLevel, add_prefix_space false, use_regex true",
+                         shown(name).c_str(), wrong);
 }
 
-Status read_model(Json& json, RawVocabulary* raw) {
+Status read_model(Json& json, bool only_settings, RawVocabulary* raw) {
     return json.object([&](const std::string& key) -> Status {
         if (key == "type") {
             std::string type;
@@ -97,6 +124,8 @@ Status read_model(Json& json, RawVocabulary* raw) {
             return Status::error(Code::not_supported, "type: found \"%s\"; expected BPE",
                                  shown(type).c_str());
         }
+        if (only_settings && (key == "vocab" || key == "merges"))
+            return json.skip();
         if (key == "vocab")
             return within(key, add_tokens(json, false, raw));
         if (key == "merges") {
@@ -108,7 +137,7 @@ Status read_model(Json& json, RawVocabulary* raw) {
             });
         }
         bool changes_ids = key == "continuing_subword_prefix" || key == "end_of_word_suffix" ||
-                           key == "byte_fallback" || key == "ignore_merges";
+                           key == "byte_fallback" || key == "ignore_merges" || key == "dropout";
         return changes_ids ? within(key, refuse_set(json)) : json.skip();
     });
 }
@@ -165,19 +194,20 @@ Status parse_merges(const std::string& text, RawVocabulary* raw) {
 
 Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabulary* raw) {
     Json json(text.data(), text.size());
+    bool splits = false;
     MINIGPT_TRY(json.object([&](const std::string& key) {
         if (key == "added_tokens")
             return within(key, read_added(json, raw));
-        if (only_added)
-            return json.skip();
         if (key == "model")
-            return within(key, read_model(json, raw));
+            return within(key, read_model(json, only_added, raw));
         if (key == "normalizer")
-            return within(key, require_type(json, ""));
+            return within(key, read_normalizer(json));
         if (key == "pre_tokenizer")
-            return within(key, require_type(json, "ByteLevel"));
+            return within(key, read_pre_tokenizer(json, &splits));
         return json.skip();
     }));
+    if (!splits)
+        raw->unsplit = only_added ? "tokenizer.json" : raw->source;
     return json.end();
 }
 

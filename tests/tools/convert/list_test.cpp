@@ -45,7 +45,9 @@ TEST_CASE("convert list: kind, configuration and every tensor, in every format")
     std::string hf = list_of(folder.path());
     REQUIRE(convert_to(folder.path(), out / "m.mgpt").status.ok());
     write_file(out / "m.gguf", gguf_of(model).file());
-    CHECK(has(hf, "source:      safetensors, model.safetensors, config.json\n"));
+    CHECK(has(hf,
+              "source:      safetensors, model.safetensors, config.json, vocab.json, "
+              "merges.txt\n"));
     CHECK(has(hf, "  h.1.attn.c_attn.weight  F16  [32, 96] "));
     CHECK(has(hf, "vocabulary:  byte-level BPE, 261 tokens"));
     std::string mgpt = list_of(out / "m.mgpt"), gguf = list_of(out / "m.gguf");
