@@ -35,7 +35,8 @@ WARN   := -Wall -Wextra -Wshadow -Wpointer-arith
 COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
-TOOLFLAGS  := $(COMMON) -Iinclude
+# No errno: then a square root is an instruction, in loops too.
+TOOLFLAGS  := $(COMMON) -Iinclude -fno-math-errno
 TESTFLAGS  := $(COMMON) -Iinclude -Isrc -I. -Wno-shadow
 LINK       := -pthread -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 # armv7's NEON is no part of its base; the file's code runs only where the CPU has it.

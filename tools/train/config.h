@@ -1,0 +1,44 @@
+// What is trained, and how.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "minigpt/status.h"
+
+namespace minigpt::train {
+
+enum class Architecture : uint32_t {
+    gpt = 0,  // GPT-2, all biases, tied, gelu_tanh
+    mlp = 1,  // a multilayer perceptron that reads the last `window` tokens, for comparison
+};
+
+struct TrainConfig {
+    Architecture architecture = Architecture::gpt;
+    size_t n_layer = 4;
+    size_t n_head = 4;
+    size_t n_embd = 128;
+    size_t n_ctx = 128;  // tokens of a sequence, in training too; of an mlp: targets of a sequence
+    size_t window = 8;   // mlp
+    bool mask = true;    // false: every position sees those after it, which it has to predict
+
+    size_t n_batch = 16;  // sequences an iteration
+    size_t n_iters = 2000;
+    float lr = 1e-3f;       // after the warm-up; a cosine takes it down to lr_end
+    float lr_end = 0.1f;    // times lr
+    size_t n_warmup = 100;  // iterations; at most a tenth of n_iters
+    float beta1 = 0.9f, beta2 = 0.99f;
+    float weight_decay = 0.1f;  // of matrices and tables
+    float clip = 1;             // the gradient's norm at most
+    float dropout = 0;          // of the embedding and of what each sublayer adds; gpt only
+    uint64_t seed = 1;
+
+    double val = 0.1;           // the share of the text, its end, that is held back
+    size_t eval_every = 250;    // iterations
+    size_t eval_windows = 256;  // of the held-back text at most, evenly spread
+};
+
+// Errors: bad_argument with the option's name.
+Status check(const TrainConfig& config);
+
+}  // namespace minigpt::train

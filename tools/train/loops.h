@@ -1,0 +1,50 @@
+// Loops that every compiler makes vectors of, in an order that does not depend on it.
+#pragma once
+
+#include <cstddef>
+
+namespace minigpt::train {
+
+// The inner loops have no dependence from one step to another; GCC is told, clang finds out.
+#if defined(__clang__)
+#define MINIGPT_INDEPENDENT
+#else
+#define MINIGPT_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+constexpr size_t kLanes = 16;
+
+// f(i) for each i in 0 ... n - 1, sixteen side by side; no f(i) may depend on another.
+template <typename F>
+inline void each(size_t n, F&& f) {
+    size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        MINIGPT_INDEPENDENT
+        for (size_t j = 0; j < kLanes; ++j)
+            f(i + j);
+    }
+    for (; i < n; ++i)
+        f(i);
+}
+
+// The sum of f(i) in the library's order: lane j adds elements j, j + 16, ... upwards from +0, and
+// the lanes are added pairwise, 8 apart, 4, 2, 1.
+template <typename F>
+inline float sum_each(size_t n, F&& f) {
+    float lanes[kLanes] = {};
+    size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        MINIGPT_INDEPENDENT
+        for (size_t j = 0; j < kLanes; ++j)
+            lanes[j] += f(i + j);
+    }
+    for (size_t j = 0; i + j < n; ++j)
+        lanes[j] += f(i + j);
+    for (size_t apart = kLanes / 2; apart > 0; apart /= 2) {
+        for (size_t j = 0; j < apart; ++j)
+            lanes[j] += lanes[j + apart];
+    }
+    return lanes[0];
+}
+
+}  // namespace minigpt::train
