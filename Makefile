@@ -38,6 +38,12 @@ LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sec
 # No errno: then a square root is an instruction, in loops too.
 TOOLFLAGS  := $(COMMON) -Iinclude -fno-math-errno
 TESTFLAGS  := $(COMMON) -Iinclude -Isrc -I. -Wno-shadow
+# doctest comes with the system; another CPU's compiler is shown it alone. Notes about ABIs of old
+# are of no use there.
+ifneq ($(TRIPLE),)
+TESTFLAGS  += -isystem $(BUILD)/system -Wno-psabi
+$(shell mkdir -p $(BUILD)/system; ln -sfn /usr/include/doctest $(BUILD)/system/doctest)
+endif
 LINK       := -pthread -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 # armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
 NEONFLAGS  := $(if $(filter arm-%,$(MACHINE)),-mfpu=neon-vfpv4)
