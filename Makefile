@@ -8,12 +8,18 @@ ifeq ($(origin CXX),default)
 CXX      := g++
 endif
 AR       ?= ar
-CXXFLAGS ?= -O2 -g
+CXXFLAGS ?= $(if $(SIZE),-Os,-O2) -g
 PREFIX   ?= /usr/local
 # Only the tests whose names match, such as T='kernels*'.
 T        ?=
 # scalar: a library that has no other kernels.
 ISA      ?=
+# THREADS=0: no threads at all. MMAP=0: files are read, not mapped. FILES=0: no files.
+THREADS  ?= 1
+MMAP     ?= 1
+FILES    ?= 1
+# 1: optimized for size.
+SIZE     ?=
 # The models of make bench: distil 124M 355M 774M 1558M; f32 f16 bf16 q8 q4.
 SIZES    ?= 124M
 TYPES    ?= f32 f16 q8 q4
@@ -22,8 +28,10 @@ EMULATOR ?=
 
 comma   := ,
 TRIPLE  := $(patsubst %-g++,%,$(filter %-g++,$(notdir $(CXX))))
+# What this build is without.
+WITHOUT := $(if $(filter 0,$(THREADS)),threads) $(if $(filter 0,$(MMAP)),mmap) $(if $(filter 0,$(FILES)),files)
 VARIANT := $(or $(NAME),$(subst $() ,-,$(strip $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX)))) \
-             $(ISA) $(subst $(comma),-,$(SANITIZE)))))
+             $(ISA) $(patsubst %,no-%,$(WITHOUT)) $(if $(SIZE),size) $(subst $(comma),-,$(SANITIZE)))))
 BUILD   := build$(if $(VARIANT),/$(VARIANT))
 ifneq ($(TRIPLE),)
 AR      := $(TRIPLE)-ar
@@ -33,6 +41,7 @@ MACHINE := $(shell $(CXX) -dumpmachine)
 WARN   := -Wall -Wextra -Wshadow -Wpointer-arith
 # A multiply and an add fuse where the source says fma and nowhere else.
 COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
+          -D_FILE_OFFSET_BITS=64 $(patsubst %,-DMINIGPT_NO_%,$(WITHOUT)) \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
 # No errno: then a square root is an instruction, in loops too.
@@ -44,11 +53,14 @@ ifneq ($(TRIPLE),)
 TESTFLAGS  += -isystem $(BUILD)/system -Wno-psabi
 $(shell mkdir -p $(BUILD)/system; ln -sfn /usr/include/doctest $(BUILD)/system/doctest)
 endif
-LINK       := -pthread -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 # armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
 NEONFLAGS  := $(if $(filter arm-%,$(MACHINE)),-mfpu=neon-vfpv4)
 
-LIB_SRC  := $(wildcard src/*/*.cpp)
+# Measuring needs a clock, which comes with a system that has files, too.
+LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
+            $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/limits.cpp,src/base/file_none.cpp)
+LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp))
 TOOLS    := $(patsubst tools/%/main.cpp,%,$(wildcard tools/*/main.cpp))
 TOOL_SRC := $(wildcard tools/*/*.cpp)
 TEST_SRC := $(wildcard tests/*.cpp tests/*/*.cpp tests/*/*/*.cpp)
@@ -135,7 +147,8 @@ clean:  ## remove build/
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
-	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
+	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX \
+      ISA=scalar THREADS=0 MMAP=0 FILES=0 SIZE=1"
 
 .PHONY: all test bench install format check-format clean help
 .SECONDARY:

@@ -23,7 +23,8 @@ public:
     Compute(const Compute&) = delete;
     Compute& operator=(const Compute&) = delete;
 
-    // n_threads: 0 is one per physical core; at most kMaxThreads.
+    // n_threads: 0 is one per physical core; at most kMaxThreads. A library made by
+    // `make THREADS=0` has one, whatever is asked for.
     // isa: "scalar", "avx2", "neon", ...; nullptr is the best this CPU runs.
     //
     // Errors: bad_argument (an unknown isa, too many threads), not_supported (this CPU lacks the

@@ -6,32 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
+#include "base/pages.h"
 
 namespace minigpt {
 namespace {
 
 Status system_error(const char* what) {
     return Status::error(Code::io, "%s: %s", what, strerror(errno));
-}
-
-bool read_all(int fd, unsigned char* to, size_t n_bytes) {
-    while (n_bytes != 0) {
-        ssize_t n = read(fd, to, n_bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = EIO;  // the file shrank
-        if (n <= 0)
-            return false;
-        to += n;
-        n_bytes -= static_cast<size_t>(n);
-    }
-    return true;
 }
 
 // What can be held in memory of a regular file: all of it, and something.
@@ -53,50 +37,18 @@ Status size_of(int fd, size_t* n_bytes) {
     return Status();
 }
 
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// n_bytes of zeros that begin where a huge page can, nullptr if there is no memory. Anonymous
-// pages, so that unmap_file need not know which way a file came in.
-unsigned char* allocate_pages(size_t n_bytes) {
-    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    size_t used = round_up(n_bytes, page);
-    size_t mapped = used + kHugePage;
-    void* p = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return nullptr;
-    unsigned char* begin = static_cast<unsigned char*>(p);
-    size_t before = (kHugePage - reinterpret_cast<uintptr_t>(p) % kHugePage) % kHugePage;
-    if (before != 0)
-        munmap(begin, before);
-    munmap(begin + before + used, kHugePage - before);
-#if defined(MADV_HUGEPAGE)
-    // Where it is refused, the pages are what the system gives anyway.
-    (void)madvise(begin + before, used, MADV_HUGEPAGE);
-#endif
-    return begin + before;
-}
-
 Status read_open_file(int fd, const unsigned char** data, size_t* n_bytes) {
     MINIGPT_TRY(size_of(fd, n_bytes));
-    unsigned char* pages = allocate_pages(*n_bytes);
-    if (pages == nullptr)
+    *data = read_pages(fd, *n_bytes);
+    if (*data == nullptr && errno == ENOMEM)
         return Status::error(Code::out_of_memory, "no memory for %zu bytes", *n_bytes);
-    if (!read_all(fd, pages, *n_bytes)) {
-        Status status = system_error("cannot be read");
-        munmap(pages, *n_bytes);
-        return status;
-    }
-    *data = pages;
-    return Status();
+    return *data == nullptr ? system_error("cannot be read") : Status();
 }
 
 Status map_open_file(int fd, const unsigned char** data, size_t* n_bytes) {
     MINIGPT_TRY(size_of(fd, n_bytes));
-    void* p = mmap(nullptr, *n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED)
-        return read_open_file(fd, data, n_bytes);
-    *data = static_cast<const unsigned char*>(p);
-    return Status();
+    *data = map_pages(fd, *n_bytes);
+    return *data == nullptr ? read_open_file(fd, data, n_bytes) : Status();
 }
 
 using TakeFile = Status (*)(int fd, const unsigned char** data, size_t* n_bytes);
@@ -121,12 +73,7 @@ Status read_file(const char* path, const unsigned char** data, size_t* n_bytes) 
 }
 
 void unmap_file(const unsigned char* data, size_t n_bytes) {
-    if (data != nullptr)
-        munmap(const_cast<unsigned char*>(data), n_bytes);
-}
-
-void forget_pages(const unsigned char* data, size_t n_bytes) {
-    madvise(const_cast<unsigned char*>(data), n_bytes, MADV_DONTNEED);
+    free_pages(data, n_bytes);
 }
 
 OutputFile::~OutputFile() {
@@ -200,14 +147,12 @@ Status OutputFile::write(uint64_t offset, const void* data, size_t n_bytes) {
 }
 
 Status OutputFile::map(const unsigned char** data, size_t* n_bytes) {
-    struct stat info;
-    if (fstat(fd_, &info) != 0)
-        return system_error("cannot be read");
-    *n_bytes = static_cast<size_t>(info.st_size);
-    void* p = mmap(nullptr, *n_bytes, PROT_READ, MAP_PRIVATE, fd_, 0);
-    if (p == MAP_FAILED)
+    MINIGPT_TRY(size_of(fd_, n_bytes));
+    *data = map_pages(fd_, *n_bytes);
+    if (*data == nullptr && errno == ENOMEM)
+        return Status::error(Code::out_of_memory, "no memory for %zu bytes", *n_bytes);
+    if (*data == nullptr)
         return Status::error(Code::not_supported, "cannot be mapped: %s", strerror(errno));
-    *data = static_cast<const unsigned char*>(p);
     return Status();
 }
 

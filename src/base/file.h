@@ -14,8 +14,6 @@ Status map_file(const char* path, const unsigned char** data, size_t* n_bytes);
 // The same, read into memory of its own: in huge pages, where the system has them.
 Status read_file(const char* path, const unsigned char** data, size_t* n_bytes);
 void unmap_file(const unsigned char* data, size_t n_bytes);
-// Gives the memory of OutputFile::map's pages back; they are read again when they are touched.
-void forget_pages(const unsigned char* data, size_t n_bytes);
 
 // A file that appears complete or not at all. Until commit() the old file, if any, is untouched;
 // a killed process leaves nothing where the file system has nameless files (O_TMPFILE).
@@ -29,7 +27,8 @@ public:
     // Reserves n_bytes (a full disk is found here), zero-filled. The path is copied.
     Status create(const char* path, uint64_t n_bytes);
     Status write(uint64_t offset, const void* data, size_t n_bytes);
-    // Maps what was written so far, read-only; unmap_file ends it. Errors: io, not_supported.
+    // Maps what was written so far, read-only, once; unmap_file ends it, and forget_pages
+    // (base/pages.h) gives its memory back meanwhile. Errors: io, out_of_memory, not_supported.
     Status map(const unsigned char** data, size_t* n_bytes);
     Status commit();
 

@@ -96,19 +96,49 @@ uint64_t Hash64::finish() {
     return mix(sum_ + n_bytes_);
 }
 
+namespace {
+
+// What threads add to. Without threads a plain number: some CPUs have no atomic one of 64 bits.
+class SharedSum {
+public:
+#if defined(MINIGPT_NO_threads)
+    void add(uint64_t part) {
+        sum_ += part;
+    }
+    uint64_t get() const {
+        return sum_;
+    }
+
+private:
+    uint64_t sum_ = 0;
+#else
+    void add(uint64_t part) {
+        sum_.fetch_add(part, std::memory_order_relaxed);
+    }
+    uint64_t get() const {
+        return sum_.load();
+    }
+
+private:
+    std::atomic<uint64_t> sum_{0};
+#endif
+};
+
+}  // namespace
+
 uint64_t hash64(const void* data, size_t n_bytes, ThreadPool* pool) {
     const unsigned char* p = static_cast<const unsigned char*>(data);
     size_t n_chunks = n_bytes / kChunk + (n_bytes % kChunk != 0);
-    std::atomic<uint64_t> sum{0};
+    SharedSum sum;
     parallel_for(pool, n_chunks, 1, [&](size_t begin, size_t end) {
         uint64_t part = 0;
         for (size_t i = begin; i < end; i++) {
             size_t at = i * kChunk;
             part += hash_chunk(p + at, n_bytes - at < kChunk ? n_bytes - at : kChunk, i);
         }
-        sum.fetch_add(part, std::memory_order_relaxed);
+        sum.add(part);
     });
-    return mix(sum.load() + n_bytes);
+    return mix(sum.get() + n_bytes);
 }
 
 }  // namespace minigpt

@@ -1,4 +1,5 @@
-// A pool of threads that sleep between calls and spin, briefly, inside one.
+// A pool of threads that sleep between calls and spin, briefly, inside one. A build without threads
+// (make THREADS=0) has none and needs nothing of the system.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ using Task = void (*)(void* context, size_t thread);
 
 class ThreadPool {
 public:
-    // Starts n_threads - 1 threads. Errors: out_of_memory, io.
+    // Starts n_threads - 1 threads. Errors: out_of_memory, io. Without threads *pool is nullptr.
     static Status create(size_t n_threads, ThreadPool** pool);
     static void destroy(ThreadPool* pool);  // nullptr is fine
 

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/pages.h"
 #include "minigpt/model.h"
 #include "minigpt/weights.h"
 #include "model/encode.h"

@@ -19,6 +19,12 @@ struct Tables {
     size_t n_bytes = 0;
 };
 
+#if defined(MINIGPT_NO_threads)
+constexpr std::launch kHowToRead = std::launch::deferred;
+#else
+constexpr std::launch kHowToRead = std::launch::async | std::launch::deferred;
+#endif
+
 // Reads a plan's tensors in order, each while the one before it is being written.
 class ReadAhead {
 public:
@@ -52,7 +58,7 @@ private:
             return read;
         };
         // Where no thread is to be had, it is read in get().
-        reading_ = std::async(std::launch::async | std::launch::deferred, job);
+        reading_ = std::async(kHowToRead, job);
     }
 
     Checkpoint* checkpoint_;

@@ -6,6 +6,7 @@
 #include "program.h"
 #include "small_models.h"
 #include "tests/json.h"
+#include "tests/threads.h"
 
 using namespace minigpt;
 using namespace minigpt::test;
@@ -28,7 +29,7 @@ TEST_CASE("gpt2 bench: every measurement is there and positive") {
         CHECK(ends[0] <= median);
         CHECK(median <= ends[1]);
     }
-    CHECK(json["threads"].integer() == 2);
+    CHECK(json["threads"].number() == threads_of(2));
     CHECK(json["isa"].text != "");
     CHECK(json["model"].text == "the model inside gpt2");
     for (const char* name : {"batch", "depth"}) {
