@@ -147,8 +147,8 @@ clean:  ## remove build/
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
-	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX \
-      ISA=scalar THREADS=0 MMAP=0 FILES=0 SIZE=1"
+	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
+	@echo "           ISA=scalar THREADS=0 MMAP=0 FILES=0 SIZE=1"
 
 .PHONY: all test bench install format check-format clean help
 .SECONDARY:
