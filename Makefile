@@ -83,6 +83,9 @@ $(BUILD)/libminigpt.a: $(LIB_OBJ)
 
 $(BUILD)/gpt2: $(GPT2_DATA)
 $(BUILD)/convert: $(CONVERT_DATA)
+# What lesson takes from its neighbours.
+$(BUILD)/lesson: $(GPT2_DATA) $(call obj,tools/gpt2/error.cpp tools/gpt2/output.cpp \
+                 tools/convert/output_file.cpp tools/convert/file.cpp)
 .SECONDEXPANSION:
 $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $$(filter $(BUILD)/obj/tools/%/$$(percent),$$(call obj,$$(TOOL_SRC))) \
                                  $(BUILD)/libminigpt.a

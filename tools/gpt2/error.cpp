@@ -48,8 +48,8 @@ void require(const Status& status, const std::string& thing) {
         throw Error{kRefused, thing + ": " + status.message()};
 }
 
-void print_line(const std::string& message) {
-    std::string line = "gpt2: " + message;
+void print_line(const std::string& message, const char* program) {
+    std::string line = std::string(program) + ": " + message;
     for (char& c : line) {
         unsigned char byte = static_cast<unsigned char>(c);
         if (byte < 0x20 || byte == 0x7f)

@@ -1,4 +1,4 @@
-// How a subcommand gives up: one line on stderr and an exit status.
+// How gpt2 and lesson give up: one line on stderr and an exit status.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ constexpr int kDone = 0;
 constexpr int kRefused = 1;  // the input or the model
 constexpr int kMisused = 2;  // the command line
 
-// Thrown by anything in this folder; only main catches it.
+// Thrown by anything in these folders; only what main calls first catches it.
 struct Error {
     int exit_status;
     std::string message;  // names the thing first: "PATH: what is wrong"
@@ -27,7 +27,7 @@ std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)
 // Refuses when the library did, in its words after the thing's name.
 void require(const Status& status, const std::string& thing);
 
-// Writes "gpt2: message" as one line on stderr: bytes that would end or hide it become '?'.
-void print_line(const std::string& message);
+// Writes "program: message" as one line on stderr: bytes that would end or hide it become '?'.
+void print_line(const std::string& message, const char* program = "gpt2");
 
 }  // namespace minigpt::cli

@@ -85,11 +85,12 @@ Ran run_program(const std::string& name, const std::vector<std::string>& args,
     return ran;
 }
 
-void check_fails(const Ran& ran, int exit_status, const std::vector<std::string>& words) {
+void check_fails(const Ran& ran, int exit_status, const std::vector<std::string>& words,
+                 const std::string& program) {
     CAPTURE(ran.err);
     CHECK(ran.exit_status == exit_status);
     CHECK(ran.out == "");
-    CHECK(ran.err.compare(0, 6, "gpt2: ") == 0);
+    CHECK(ran.err.compare(0, program.size() + 2, program + ": ") == 0);
     CHECK(std::count(ran.err.begin(), ran.err.end(), '\n') == 1);
     for (const std::string& word : words) {
         CAPTURE(word);

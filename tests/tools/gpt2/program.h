@@ -22,8 +22,9 @@ inline Ran gpt2(const std::vector<std::string>& args, const std::string& stdin_t
 }
 
 // A failure as promised: this status, nothing on stdout, one line on stderr that begins with
-// "gpt2: " and holds each of these words.
-void check_fails(const Ran& ran, int exit_status, const std::vector<std::string>& words);
+// "gpt2: ", or another program's name, and holds each of these words.
+void check_fails(const Ran& ran, int exit_status, const std::vector<std::string>& words,
+                 const std::string& program = "gpt2");
 
 // The numbers of a line of ids.
 std::vector<int> ids_of(const std::string& line);

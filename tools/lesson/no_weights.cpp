@@ -1,0 +1,133 @@
+// Lesson 1: attention without a single weight.
+#include <cfloat>
+#include <cmath>
+
+#include "lesson.h"
+#include "svg.h"
+#include "words.h"
+
+namespace minigpt::lesson {
+namespace {
+
+// exp(s) / sum of exp(s) over a row, in float64.
+std::vector<double> softmax64(const Matrix& scores) {
+    std::vector<double> probs = doubles(scores.x);
+    for (size_t i = 0; i < scores.n_rows; i++) {
+        double* row = &probs[i * scores.n_cols];
+        double sum = 0;
+        for (size_t j = 0; j < scores.n_cols; j++)
+            sum += row[j] = std::exp(row[j]);
+        for (size_t j = 0; j < scores.n_cols; j++)
+            row[j] /= sum;
+    }
+    return probs;
+}
+
+std::vector<double> product64(const Matrix& a, const Matrix& b) {
+    std::vector<double> c(a.n_rows * b.n_cols);
+    for (size_t i = 0; i < a.n_rows; i++) {
+        for (size_t j = 0; j < b.n_cols; j++) {
+            for (size_t k = 0; k < a.n_cols; k++)
+                c[i * b.n_cols + j] += static_cast<double>(a.at(i, k)) * b.at(k, j);
+        }
+    }
+    return c;
+}
+
+Matrix transposed(const Matrix& a) {
+    Matrix t(a.n_cols, a.n_rows);
+    for (size_t i = 0; i < a.n_rows; i++) {
+        for (size_t j = 0; j < a.n_cols; j++)
+            t.at(j, i) = a.at(i, j);
+    }
+    return t;
+}
+
+Matrix row_of(const Matrix& a, size_t i) {
+    return Matrix(1, a.n_cols, std::vector<float>(a.row(i), a.row(i) + a.n_cols));
+}
+
+// One row of the softmax, step by step.
+void show_row(Page& page, const Matrix& scores, const Matrix& shares, size_t i) {
+    std::vector<float> row(scores.row(i), scores.row(i) + scores.n_cols);
+    std::vector<float> powers = page.math.exp(row);
+    double sum = 0;
+    for (float each : powers)
+        sum += static_cast<double>(each);
+    std::vector<Names> cells = {{kWords[i]}, {"score"}, {"exp(score)"}, {"share"}};
+    for (size_t j = 0; j < row.size(); j++) {
+        cells[0].push_back(kWords[j]);
+        cells[1].push_back(number(static_cast<double>(row[j]), 0));
+        cells[2].push_back(number(static_cast<double>(powers[j])));
+        cells[3].push_back(number(static_cast<double>(shares.at(i, j))));
+    }
+    cells[0].push_back("|    sum");
+    cells[1].push_back("|       ");
+    cells[2].push_back("| " + number(sum));
+    cells[3].push_back("|  " + number(row_sums(shares)[i]));
+    page.table(cells);
+}
+
+}  // namespace
+
+void no_weights(Page& page) {
+    const size_t sat = 2, first_the = 0, second_the = 4;
+    page.title("no-weights", "1  No weights: a word is a mixture of the words around it");
+    page.say(
+        "Attention gives each word something of the others. That needs nothing learned: dot "
+        "products, a softmax, a weighted sum. Here are T = 6 words as n_embd = 4 numbers each, "
+        "made "
+        "up so that you can follow them: is it alive, is it flat, is it an act, is it one of the "
+        "small words that grammar needs.");
+    Matrix x = word_vectors();
+    page.matrix("x", "(T, n_embd)", x, kWords, kFeatures);
+
+    page.say(
+        "How much do two words have to do with each other? Multiply their numbers pair by pair and "
+        "add up: their dot product. For `sat` and `cat` that is 1*2 + 1*0 + 1*0 + 0*0 = 2. All "
+        "pairs together are one matrix product, x times x transposed.");
+    Matrix scores = page.math.product(x, x, Operand::transposed);
+    page.matrix("scores = x x^T", "(T, T)", scores, kWords, kWords);
+    page.claim_near("each score is the dot product of two rows", doubles(scores.x),
+                    product64(x, transposed(x)), 0);
+    page.claim_equal("it is symmetric: `cat` matters to `sat` as `sat` to `cat`", scores,
+                     transposed(scores));
+
+    page.say(
+        "A softmax makes shares of scores: exp of each, divided by the sum of them. None is "
+        "negative, and a score that is larger by 1 gets 2.718 times the share. The row of `sat`:");
+    Matrix shares = page.math.softmax(scores, Math::kAllKeys);
+    show_row(page, scores, shares, sat);
+    page.say("The same for every row:");
+    page.matrix("shares = softmax(scores)", "(T, T)", shares, kWords, kWords, Page::Sums::shown);
+    page.claim_near("the shares of each row sum to 1", row_sums(shares), std::vector<double>(6, 1),
+                    6 * FLT_EPSILON);
+    page.claim_near("they are exp(score) / sum of exp(score), recomputed in float64",
+                    doubles(shares.x), softmax64(scores), 4 * FLT_EPSILON);
+
+    page.say(
+        "Now mix: the new `sat` is %.3f of `cat`, %.3f of `sat`, %.3f of `on`, %.3f of `mat` and "
+        "%.3f of each `the`. All rows together are a matrix product again.",
+        static_cast<double>(shares.at(sat, 1)), static_cast<double>(shares.at(sat, 2)),
+        static_cast<double>(shares.at(sat, 3)), static_cast<double>(shares.at(sat, 5)),
+        static_cast<double>(shares.at(sat, 0)));
+    Matrix mixed = page.math.product(shares, x);
+    page.matrix("y = shares x", "(T, n_embd)", mixed, kWords, kFeatures);
+    page.claim_near("each row is the weighted sum of all rows of x, recomputed in float64",
+                    doubles(mixed.x), product64(shares, x), 1e-6);
+
+    page.say(
+        "That is attention. Two things are missing. First, each word looks mostly at words like "
+        "itself, `cat` at `cat`: the next lesson, qkv. Second, order: the two `the` stand in "
+        "different places and still have the same row. That is why GPT-2 adds a vector for the "
+        "position, wpe, to the vector of the token, wte.");
+    page.claim_equal("without positions both `the` get the same numbers, to the bit",
+                     row_of(mixed, first_the), row_of(mixed, second_the));
+    if (page.has_pictures()) {
+        page.picture("no-weights.svg",
+                     heat_maps("Attention without weights: shares of each row",
+                               {{"softmax(x x^T), (T, T)", shares, kWords, kWords, true}}, 1, 48));
+    }
+}
+
+}  // namespace minigpt::lesson

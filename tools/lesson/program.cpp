@@ -1,0 +1,139 @@
+// The command line of lesson.
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "../gpt2/error.h"
+#include "lesson.h"
+
+namespace minigpt::lesson {
+namespace {
+
+using cli::format;
+
+struct Options {
+    std::string lesson;  // "": all that are not only_by_name
+    std::string svg_folder, isa;
+    size_t n_threads = 0;
+    bool help = false;
+};
+
+std::string help_text(const std::vector<Lesson>& lessons) {
+    std::string text =
+        "usage: lesson [NAME | all] [--svg DIR] [-t THREADS] [--isa NAME]\n\n"
+        "Attention by hand: every number can be followed by eye, every claim is checked.\n\n";
+    for (const Lesson& each : lessons)
+        text += format("  %-14s%s\n", each.name, each.summary);
+    text += "  all           every one of them; without a name, all but the returns desk\n\n";
+    text += "  --svg DIR     write pictures into this folder\n";
+    text += "  -t THREADS    default: one per physical core\n";
+    text += "  --isa NAME    a table of kernels, as gpt2 --version lists them\n\n";
+    return text + "Exit status: 0 done, 1 a claim does not hold, 2 the command line was wrong.\n";
+}
+
+bool is_lesson(const std::string& name, const std::vector<Lesson>& lessons) {
+    for (const Lesson& each : lessons) {
+        if (name == each.name)
+            return true;
+    }
+    return name == "all";
+}
+
+size_t thread_count(const std::string& text) {
+    char* end = nullptr;
+    unsigned long n = strtoul(text.c_str(), &end, 10);
+    if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || n == 0 ||
+        n > Compute::kMaxThreads)
+        cli::misuse("-t: found %s, expected 1 to %zu", text.c_str(), Compute::kMaxThreads);
+    return n;
+}
+
+Options parse(const std::vector<std::string>& args, const std::vector<Lesson>& lessons) {
+    Options options;
+    for (size_t i = 0; i < args.size(); i++) {
+        const std::string& word = args[i];
+        if (word == "--help" || word == "-h") {
+            options.help = true;
+        } else if (word == "--svg" || word == "-t" || word == "--isa") {
+            if (i + 1 == args.size() || args[i + 1].empty())
+                cli::misuse("%s: its value is missing", word.c_str());
+            const std::string& value = args[++i];
+            if (word == "-t") {
+                options.n_threads = thread_count(value);
+            } else {
+                (word == "--svg" ? options.svg_folder : options.isa) = value;
+            }
+        } else if (!is_lesson(word, lessons)) {
+            cli::misuse("%s: no such lesson or flag; lesson --help lists them", word.c_str());
+        } else if (!options.lesson.empty()) {
+            cli::misuse("%s: one lesson at a time, or all", word.c_str());
+        } else {
+            options.lesson = word;
+        }
+    }
+    return options;
+}
+
+// Said before anything is computed.
+void check_folder(const std::string& path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0)
+        cli::refuse("%s: %s", path.c_str(), strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        cli::refuse("%s: not a folder", path.c_str());
+}
+
+void teach(const Options& options, const std::vector<Lesson>& lessons, const Page::Write& write) {
+    if (!options.svg_folder.empty())
+        check_folder(options.svg_folder);
+    Compute compute;
+    Status status =
+        compute.create(options.n_threads, options.isa.empty() ? nullptr : options.isa.c_str());
+    if (status.code() == Code::bad_argument)
+        cli::misuse("--isa %s: %s", options.isa.c_str(), status.message());
+    cli::require(status, "kernels");
+    Page page(compute, write, options.svg_folder);
+    for (const Lesson& each : lessons) {
+        bool asked = options.lesson.empty()
+                         ? !each.only_by_name
+                         : options.lesson == each.name || options.lesson == "all";
+        if (asked)
+            each.teach(page);
+    }
+}
+
+}  // namespace
+
+const std::vector<Lesson> kLessons = {
+    {"no-weights", "dot products, softmax, weighted sum", no_weights},
+    {"qkv", "query, key and value; why scores are divided", query_key_value},
+    {"mask", "before the softmax, and what happens after it", mask},
+    {"heads", "twelve modules, or one projection split by shape", heads},
+    {"count", "163 million parameters, or 124", count},
+    {"cache", "a text with and without a KV cache", cache},
+    {"temperature", "which division it is", temperature},
+};
+
+int run(const std::vector<std::string>& args, const std::vector<Lesson>& lessons,
+        const Page::Write& write) {
+    try {
+        Options options = parse(args, lessons);
+        if (options.help) {
+            write(help_text(lessons));
+        } else {
+            teach(options, lessons, write);
+        }
+        return cli::kDone;
+    } catch (const cli::Error& error) {
+        cli::print_line(error.message, "lesson");
+        return error.exit_status;
+    } catch (const std::bad_alloc&) {
+        cli::print_line("out of memory", "lesson");
+    }
+    return cli::kRefused;
+}
+
+}  // namespace minigpt::lesson
