@@ -14,6 +14,8 @@ PREFIX   ?= /usr/local
 T        ?=
 # scalar: a library that has no other kernels.
 ISA      ?=
+# f16,q8: a library that computes with f32 and these types alone. Models of q4 have q8, too.
+WEIGHTS  ?=
 # THREADS=0: no threads at all. MMAP=0: files are read, not mapped. FILES=0: no files.
 THREADS  ?= 1
 MMAP     ?= 1
@@ -31,7 +33,7 @@ TRIPLE  := $(patsubst %-g++,%,$(filter %-g++,$(notdir $(CXX))))
 # What this build is without.
 WITHOUT := $(if $(filter 0,$(THREADS)),threads) $(if $(filter 0,$(MMAP)),mmap) $(if $(filter 0,$(FILES)),files)
 VARIANT := $(or $(NAME),$(subst $() ,-,$(strip $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX)))) \
-             $(ISA) $(patsubst %,no-%,$(WITHOUT)) $(if $(SIZE),size) $(subst $(comma),-,$(SANITIZE)))))
+             $(ISA) $(subst $(comma),-,$(WEIGHTS)) $(patsubst %,no-%,$(WITHOUT)) $(if $(SIZE),size) $(subst $(comma),-,$(SANITIZE)))))
 BUILD   := build$(if $(VARIANT),/$(VARIANT))
 ifneq ($(TRIPLE),)
 AR      := $(TRIPLE)-ar
@@ -41,6 +43,7 @@ MACHINE := $(shell $(CXX) -dumpmachine)
 WARN   := -Wall -Wextra -Wshadow -Wpointer-arith
 # A multiply and an add fuse where the source says fma and nowhere else.
 COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
+          $(if $(WEIGHTS),-DMINIGPT_WEIGHTS=weights::$(subst $(comma),+weights::,$(WEIGHTS))) \
           -D_FILE_OFFSET_BITS=64 $(patsubst %,-DMINIGPT_NO_%,$(WITHOUT)) \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
@@ -62,7 +65,7 @@ LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/
             $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/limits.cpp,src/base/file_none.cpp)
 LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp))
 TOOLS    := $(patsubst tools/%/main.cpp,%,$(wildcard tools/*/main.cpp))
-TOOL_SRC := $(wildcard tools/*/*.cpp)
+TOOL_SRC := $(filter-out tools/firmware/%,$(wildcard tools/*/*.cpp))
 TEST_SRC := $(wildcard tests/*.cpp tests/*/*.cpp tests/*/*/*.cpp)
 TEST_SRC := $(filter-out tests/fuzz/% tests/readme/%,$(TEST_SRC))
 obj       = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
@@ -151,7 +154,7 @@ clean:  ## remove build/
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
-	@echo "           ISA=scalar THREADS=0 MMAP=0 FILES=0 SIZE=1"
+	@echo "           ISA=scalar WEIGHTS=f16,q8 THREADS=0 MMAP=0 FILES=0 SIZE=1"
 
 .PHONY: all test bench install format check-format clean help
 .SECONDARY:

@@ -49,7 +49,20 @@ constexpr size_t kReadStreams = 8;
 // are quantized too and each group's sum is an exact integer:
 //   acc = fma(float(sum over k of (half - 8) * q_a), scale_a * scale, acc), groups upwards.
 constexpr size_t kKernelTypes = 5;
+
 constexpr size_t kQ8 = 3, kQ4 = 4;
+
+// Those that this build computes with: all, or f32 and what `make WEIGHTS=f16,q8` names.
+namespace weights {
+constexpr unsigned f32 = 1, f16 = 2, bf16 = 4, q8 = 8, q4 = 16;
+}
+#if !defined(MINIGPT_WEIGHTS)
+#define MINIGPT_WEIGHTS ~0u
+#endif
+constexpr unsigned kComputed = weights::f32 | (MINIGPT_WEIGHTS);
+
+// A table's entry for a type; nullptr where the build leaves it out.
+#define MINIGPT_COMPUTED(type, kernel) ((kComputed & weights::type) != 0 ? (kernel) : nullptr)
 
 // m quantized rows: for each group of 32 inputs
 //

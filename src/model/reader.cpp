@@ -6,6 +6,7 @@
 #include "minigpt/model.h"
 #include "model/format.h"
 #include "model/self_test.h"
+#include "ops/linear.h"
 
 namespace minigpt {
 namespace {
@@ -135,6 +136,10 @@ Status check_tensor(const FileTensor& t, const TensorSpec& spec) {
     if (t.type > static_cast<uint32_t>(ElementType::q4)) {
         return Status::error(Code::bad_file, "%s: unknown element type %lu", spec.name,
                              static_cast<unsigned long>(t.type));
+    }
+    if (spec.layout == Layout::panels && !is_computed(type)) {
+        return Status::error(Code::not_supported, "%s: this build has no kernels for %s", spec.name,
+                             name_of(type));
     }
     if (spec.layout == Layout::vector && type != ElementType::f32) {
         return Status::error(Code::bad_file, "%s: element type is %s; expected f32", spec.name,

@@ -85,6 +85,11 @@ Status plan_session(const Model& model, const SessionOptions& options, Plan* pla
         return Status::error(Code::not_supported, "a cache of type %lu is not supported yet",
                              static_cast<unsigned long>(options.kv));
     }
+    if (!is_computed(kv_element(options.kv))) {
+        return Status::error(Code::not_supported,
+                             "this build has no kernels for a cache of type %s",
+                             name_of(kv_element(options.kv)));
+    }
     return Status();
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "kernels/kernels.h"
 #include "ops/product.h"
 
 namespace minigpt {
@@ -24,6 +25,10 @@ void gather_row_q8(float* y, const PanelMatrix& w, size_t row) {
 }
 
 }  // namespace
+
+bool is_computed(ElementType type) {
+    return (kComputed >> static_cast<size_t>(type) & 1) != 0;
+}
 
 PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out) {
     size_t skipped = first / kPanel * static_cast<size_t>(panel_bytes(w.type, w.n_in));
