@@ -18,6 +18,9 @@ struct Options {
     std::optional<ElementType> type;  // unset: the source's own
     bool force = false;               // accept NaN and infinities; replace other files
     bool list = false;                // list.h
+    std::string emit;                 // "c", "obj"; empty: no, see emit.h
+    std::string target;               // of "obj"
+    std::string symbol = "minigpt_model";
 };
 
 // What was found and made.

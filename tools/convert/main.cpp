@@ -1,10 +1,15 @@
 // convert: a checkpoint in, a weight file out. The command line.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <string>
 
 #include "convert.h"
+#include "emit.h"
+#include "emit_elf.h"
 #include "list.h"
 #include "progress.h"
 
@@ -18,7 +23,8 @@ constexpr char kUsage[] =
     "usage: convert SRC -o OUT.mgpt [--type f32|f16|bf16|q8|q4] [--vocab PATH] [--n-head N]\n"
     "               [--activation gelu_tanh|gelu_erf] [--force]\n"
     "       convert SRC -o OUT.safetensors [--force]\n"
-    "       convert --list SRC\n";
+    "       convert --list SRC\n"
+    "       convert --emit c|obj MODEL.mgpt -o OUT [--target CPU] [--symbol NAME]\n";
 
 constexpr char kHelp[] =
     "\n"
@@ -40,6 +46,10 @@ constexpr char kHelp[] =
     "                their folder; default: beside SRC\n"
     "  --n-head N    attention heads, where SRC does not say them\n"
     "  --activation  gelu_tanh or gelu_erf, where SRC does not say it\n"
+    "  --emit c|obj  a weight file as something to link in: the array NAME, 64-byte aligned, and\n"
+    "                the size_t NAME_bytes, in C, or as an object file for CPU\n"
+    "  --target CPU  x86_64, i386, aarch64, arm or riscv64; default: this one\n"
+    "  --symbol NAME default: minigpt_model\n"
     "  --force       accept NaN and infinite weights; replace another config.json or vocabulary\n"
     "                beside OUT.safetensors\n"
     "\n"
@@ -50,59 +60,89 @@ int wrong_usage(const char* what, const char* argument) {
     return 2;
 }
 
+constexpr const char* kWithValue[] = {"-o",           "--type", "--vocab",  "--n-head",
+                                      "--activation", "--emit", "--target", "--symbol"};
+
 // -1: go on; else the exit status.
-int parse(int argc, char** argv, Options* options) {
-    for (int i = 1; i < argc; i++) {
-        const char* arg = argv[i];
-        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
-            printf("%s%s", kUsage, kHelp);
-            return 0;
-        }
-        if (strcmp(arg, "--force") == 0) {
-            options->force = true;
-            continue;
-        }
-        if (strcmp(arg, "--list") == 0) {
-            options->list = true;
-            continue;
-        }
-        if (arg[0] != '-' || arg[1] == '\0') {
-            if (!options->source.empty())
-                return wrong_usage("a second SRC: ", arg);
-            options->source = arg;
-            continue;
-        }
-        bool is_output = strcmp(arg, "-o") == 0, is_type = strcmp(arg, "--type") == 0;
-        bool is_heads = strcmp(arg, "--n-head") == 0, is_gelu = strcmp(arg, "--activation") == 0;
-        if (!is_output && !is_type && !is_heads && !is_gelu && strcmp(arg, "--vocab") != 0) {
-            return wrong_usage("unknown option ", arg);
-        }
-        if (++i == argc || argv[i][0] == '\0')
-            return wrong_usage("a value is missing after ", arg);
-        if (is_type) {
-            options->type = minigpt::convert::type_of_name(argv[i]);
-            if (!options->type)
-                return wrong_usage("unknown --type ", argv[i]);
-        } else if (is_heads) {
-            size_t n_digits = strspn(argv[i], "0123456789");
-            if (n_digits > 9 || argv[i][n_digits] != '\0' || argv[i][0] == '0')
-                return wrong_usage("no number of heads: ", argv[i]);
-            options->n_head = strtoul(argv[i], nullptr, 10);
-        } else if (is_gelu) {
-            options->activation = minigpt::convert::given_activation(argv[i]);
-            if (!options->activation)
-                return wrong_usage("unknown --activation ", argv[i]);
-        } else {
-            (is_output ? options->output : options->vocab) = argv[i];
-        }
+int set_value(const std::string& option, const char* value, Options* options) {
+    if (option == "-o") {
+        options->output = value;
+    } else if (option == "--type") {
+        options->type = minigpt::convert::type_of_name(value);
+        if (!options->type)
+            return wrong_usage("unknown --type ", value);
+    } else if (option == "--n-head") {
+        size_t n_digits = strspn(value, "0123456789");
+        if (n_digits > 9 || value[n_digits] != '\0' || value[0] == '0')
+            return wrong_usage("no number of heads: ", value);
+        options->n_head = strtoul(value, nullptr, 10);
+    } else if (option == "--activation") {
+        options->activation = minigpt::convert::given_activation(value);
+        if (!options->activation)
+            return wrong_usage("unknown --activation ", value);
+    } else if (option == "--emit") {
+        options->emit = value;
+        if (!minigpt::convert::is_emit_kind(value))
+            return wrong_usage("unknown --emit ", value);
+    } else if (option == "--target") {
+        options->target = value;
+        if (!minigpt::convert::is_emit_target(value))
+            return wrong_usage("unknown --target ", value);
+    } else if (option == "--symbol") {
+        options->symbol = value;
+        if (!minigpt::convert::is_symbol(value))
+            return wrong_usage("no name of C: ", value);
+    } else {
+        options->vocab = value;
     }
+    return -1;
+}
+
+// What the options are worth together; the same.
+int complete(Options* options) {
     if (options->source.empty())
         return wrong_usage("SRC is missing", "");
     if (options->list && !options->output.empty())
         return wrong_usage("--list writes nothing: -o ", options->output.c_str());
     if (options->output.empty() && !options->list)
         return wrong_usage("-o OUT.mgpt is missing", "");
+    if (options->emit == "obj" && options->target.empty())
+        options->target = minigpt::convert::own_target();
+    if (options->emit == "obj" && options->target.empty())
+        return wrong_usage("--target is missing", "");
+    if (!options->emit.empty() && options->type)
+        return wrong_usage("--emit takes a weight file as it is, not --type", "");
     return -1;
+}
+
+int parse(int argc, char** argv, Options* options) {
+    for (int i = 1; i < argc; i++) {
+        const std::string arg = argv[i];
+        bool has_value =
+            std::find(std::begin(kWithValue), std::end(kWithValue), arg) != std::end(kWithValue);
+        if (arg == "--help" || arg == "-h") {
+            printf("%s%s", kUsage, kHelp);
+            return 0;
+        }
+        if (arg == "--force") {
+            options->force = true;
+        } else if (arg == "--list") {
+            options->list = true;
+        } else if (has_value) {
+            if (++i == argc || argv[i][0] == '\0')
+                return wrong_usage("a value is missing after ", arg.c_str());
+            int exit_status = set_value(arg, argv[i], options);
+            if (exit_status >= 0)
+                return exit_status;
+        } else if (arg[0] == '-' && arg != "-") {
+            return wrong_usage("unknown option ", arg.c_str());
+        } else if (!options->source.empty()) {
+            return wrong_usage("a second SRC: ", arg.c_str());
+        } else {
+            options->source = arg;
+        }
+    }
+    return complete(options);
 }
 
 int run(const Options& options) {
@@ -111,6 +151,8 @@ int run(const Options& options) {
     std::string listing;
     if (options.list) {
         failure = minigpt::convert::list(options, &listing);
+    } else if (!options.emit.empty()) {
+        failure = minigpt::convert::emit(options, &listing);
     } else {
         minigpt::convert::ProgressLine line;
         auto show = [&](uint64_t done, uint64_t total) { line.show(done, total); };
@@ -124,7 +166,7 @@ int run(const Options& options) {
         fprintf(stderr, "convert: %s: %s\n", failure.path.c_str(), failure.status.message());
         return 1;
     }
-    if (!options.list)
+    if (listing.empty())
         listing = minigpt::convert::text_of(report, options);
     fputs(listing.c_str(), stdout);
     return 0;
