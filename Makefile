@@ -86,9 +86,11 @@ $(BUILD)/libminigpt.a: $(LIB_OBJ)
 
 $(BUILD)/gpt2: $(GPT2_DATA)
 $(BUILD)/convert: $(CONVERT_DATA)
-# What lesson takes from its neighbours.
-$(BUILD)/lesson: $(GPT2_DATA) $(call obj,tools/gpt2/error.cpp tools/gpt2/output.cpp \
-                 tools/convert/output_file.cpp tools/convert/file.cpp)
+# What one program takes from another.
+TRAIN_OBJ := $(call obj,$(filter-out %/main.cpp,$(wildcard tools/train/*.cpp)) \
+             tools/convert/file.cpp tools/convert/output_file.cpp tools/convert/utf8.cpp)
+$(BUILD)/train: $(TRAIN_OBJ)
+$(BUILD)/lesson: $(GPT2_DATA) $(TRAIN_OBJ) $(call obj,tools/gpt2/error.cpp tools/gpt2/output.cpp)
 .SECONDEXPANSION:
 $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $$(filter $(BUILD)/obj/tools/%/$$(percent),$$(call obj,$$(TOOL_SRC))) \
                                  $(BUILD)/libminigpt.a

@@ -26,7 +26,9 @@ public:
 
     // The running means of the gradient and of its square. [parameters.size()]
     Floats& mean() { return mean_; }
+    const Floats& mean() const { return mean_; }
     Floats& square() { return square_; }
+    const Floats& square() const { return square_; }
 
 private:
     double gradient_norm();

@@ -39,6 +39,7 @@ public:
     const TrainConfig& config() const { return config_; }
     const Corpus& corpus() const { return corpus_; }
     Network& network() { return *network_; }
+    const Network& network() const { return *network_; }
     size_t iteration() const { return iteration_; }
     bool is_done() const { return iteration_ >= config_.n_iters; }
 
@@ -51,6 +52,7 @@ public:
     // Whether the latest evaluation was the best, of which the weights are kept.
     bool is_best() const;
     double best_loss() const { return best_loss_; }
+    const float* best() const { return best_.data(); }  // [network().parameters().size()]
 
     // Puts the best weights in place of the latest.
     void use_best();

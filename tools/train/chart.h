@@ -1,0 +1,14 @@
+// The loss curve as a picture.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trainer.h"
+
+namespace minigpt::train {
+
+// An SVG image: both losses over the iterations. `title` is any text.
+std::string loss_chart(const std::string& title, const std::vector<Evaluation>& evaluations);
+
+}  // namespace minigpt::train

@@ -1,0 +1,32 @@
+// The command line of train.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config.h"
+#include "minigpt/weights.h"
+
+namespace minigpt::train {
+
+struct Options {
+    std::string text;            // the path
+    std::string output;          // MODEL.mgpt; .state and .svg lie beside
+    std::string resume;          // empty: a new run
+    std::string vocab = "char";  // or a weight file whose vocabulary is used
+    TrainConfig config;
+    ElementType type = ElementType::f32;
+    size_t n_threads = 0;   // 0: one per physical core
+    std::string isa;        // empty: the best
+    size_t n_sample = 100;  // tokens of the text that each evaluation shows
+    size_t stop_after = 0;  // iterations; 0: no stop before the end
+    bool help = false;
+};
+
+// args: what follows the program's name. On a misuse, `error` is what is wrong, else empty.
+Options parse(const std::vector<std::string>& args, std::string* error);
+
+// What `train --help` prints.
+std::string help_text();
+
+}  // namespace minigpt::train

@@ -1,0 +1,64 @@
+#include "report.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "../convert/file.h"
+
+namespace minigpt::train {
+
+LiveLine::LiveLine()
+    : is_terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+
+void LiveLine::clear() {
+    if (is_shown_)
+        fputs("\r\033[K", stderr);
+    is_shown_ = false;
+}
+
+double LiveLine::rate(const Trainer& trainer) const {
+    double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    size_t n = trainer.config().n_batch * trainer.config().n_ctx;
+    double tokens = static_cast<double>(trainer.iteration() - first_) * static_cast<double>(n);
+    return seconds > 0 ? tokens / seconds : 0;
+}
+
+void LiveLine::show(const Trainer& trainer) {
+    Clock::time_point now = Clock::now();
+    if (!has_begun_) {
+        has_begun_ = true;
+        start_ = now;
+        first_ = trainer.iteration();
+    }
+    if (!is_terminal_ || now - last_ < std::chrono::milliseconds(200))
+        return;
+    last_ = now;
+    is_shown_ = true;
+    fprintf(stderr, "\r\033[K%s", progress_text(trainer, rate(trainer)).c_str());
+    fflush(stderr);
+}
+
+std::string progress_text(const Trainer& trainer, double rate) {
+    const TrainConfig& c = trainer.config();
+    double left = static_cast<double>((c.n_iters - trainer.iteration()) * c.n_batch * c.n_ctx);
+    unsigned long long seconds = rate > 0 ? static_cast<unsigned long long>(left / rate) : 0;
+    char text[160];
+    snprintf(text, sizeof text, "iteration %zu of %zu  loss %.4f  %.0f tokens/s  %llu:%02llu left",
+             trainer.iteration(), c.n_iters, trainer.last_loss(), rate, seconds / 60, seconds % 60);
+    return text;
+}
+
+std::string evaluation_text(const Trainer& trainer) {
+    const Evaluation& e = trainer.evaluations().back();
+    char text[160];
+    int n = snprintf(text, sizeof text, "iteration %llu: training %.4f",
+                     static_cast<unsigned long long>(e.iteration), e.train);
+    if (trainer.corpus().n_val() > 0) {
+        snprintf(text + n, sizeof text - static_cast<size_t>(n), ", held back %.4f%s", e.val,
+                 trainer.is_best() ? ", the best so far" : "");
+    }
+    return text;
+}
+
+}  // namespace minigpt::train

@@ -1,0 +1,18 @@
+// Text from a network that is being trained.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "corpus.h"
+#include "network.h"
+
+namespace minigpt::train {
+
+// n_new tokens after `prompt`, at temperature 1, one draw of the seed's generator each; ends early
+// before `stop`, if that is not empty. Errors: bad_text (a character that the vocabulary lacks, or
+// an empty prompt).
+Status sample_text(Network& network, const Vocabulary& vocabulary, const std::string& prompt,
+                   size_t n_new, uint64_t seed, const std::string& stop, std::string* text);
+
+}  // namespace minigpt::train

@@ -1,0 +1,42 @@
+// A training run in a file: what a resumed run needs to go on as if it had never stopped.
+#pragma once
+
+#include <string>
+
+#include "trainer.h"
+
+namespace minigpt::train {
+
+// Everything but the text, of which it has a hash, and the numbers' places, which follow from the
+// configuration.
+class State {
+public:
+    // Of a run as it stands. `text`: what the corpus was made of.
+    static State of(const Trainer& trainer, const std::string& text);
+
+    // Replaces the file when it is complete. Errors: io.
+    Status write(const std::string& path) const;
+    // Errors: io; bad_file (no state of this version, or damaged).
+    Status read(const std::string& path);
+
+    // The configuration and the vocabulary with which to make the corpus and the trainer.
+    const TrainConfig& config() const { return config_; }
+    Status vocabulary(Vocabulary* vocabulary) const;
+
+    // Errors: bad_text if it is another text than the run's.
+    Status check_text(const std::string& text) const;
+
+    // Puts a new trainer of that configuration and corpus where the run was. Errors: bad_file.
+    Status restore(Trainer* trainer) const;
+
+private:
+    TrainConfig config_;
+    uint64_t text_hash_ = 0;
+    std::string tables_;   // the vocabulary's
+    std::string numbers_;  // of the trainer and its arrays
+};
+
+// FNV-1a, 64 bits: Fowler, Noll, Vo 1991.
+uint64_t fnv1a(const void* data, size_t n_bytes);
+
+}  // namespace minigpt::train
