@@ -148,7 +148,8 @@ Status Pickle::push_bytes(PickleKind kind, uint64_t n) {
     if (kind == PickleKind::text && !is_utf8({p, node.a}))
         return error("is no UTF-8");
     if (kind == PickleKind::big && n <= 8) {
-        uint64_t value = n > 0 && p[n - 1] < 0 ? UINT64_MAX : 0;
+        bool negative = n > 0 && (p[n - 1] & 0x80) != 0;  // a char has no sign on ARM
+        uint64_t value = negative ? UINT64_MAX : 0;
         memcpy(&value, p, node.a);
         return push_integer(static_cast<int64_t>(value));
     }
