@@ -1,4 +1,6 @@
 // build_tokenizer: from a vocabulary in arrays to the tables of a weight file.
+#include <cinttypes>
+
 #include "base/buffer.h"
 #include "text/merge.h"
 #include "text/tables.h"
@@ -124,8 +126,9 @@ Status Plan::check_merges() const {
                      memcmp(bytes(merged) + size(left), bytes(right), size(right)) == 0;
         if (!joins) {
             return Status::error(Code::bad_argument,
-                                 "merge %zu: tokens %d and %d do not spell token %d", i, m.left,
-                                 m.right, m.merged);
+                                 "merge %zu: tokens %" PRId32 " and %" PRId32
+                                 " do not spell token %" PRId32,
+                                 i, m.left, m.right, m.merged);
         }
     }
     return Status();
@@ -176,7 +179,8 @@ Status Plan::place_merges(bool* placed) {
         uint32_t probes = 1;
         for (; merges[slot].left != kNone; slot = (slot + 1) & (n_slots - 1), probes++) {
             if (merges[slot].left == left && merges[slot].right == right) {
-                return Status::error(Code::bad_argument, "merge %zu: the same pair as merge %u", i,
+                return Status::error(Code::bad_argument,
+                                     "merge %zu: the same pair as merge %" PRIu32, i,
                                      merges[slot].rank);
             }
             if (probes == kMaxProbes)
@@ -215,19 +219,20 @@ Status Plan::make() {
     header.version = kTokenizerVersion;
     header.kind = static_cast<uint32_t>(spec.kind);
     if (spec.kind != TokenizerKind::bpe && spec.kind != TokenizerKind::chars) {
-        return Status::error(Code::bad_argument, "kind: %u, expected bpe or chars", header.kind);
+        return Status::error(Code::bad_argument, "kind: %" PRIu32 ", expected bpe or chars",
+                             header.kind);
     }
     if (spec.n_tokens == 0 || spec.n_tokens > kMaxTokens) {
         return Status::error(Code::bad_argument, "n_tokens: %zu, expected 1 to 2^28",
                              spec.n_tokens);
     }
     if (spec.n_merges > kMaxTokens || (!bpe() && spec.n_merges > 0)) {
-        return Status::error(Code::bad_argument, "n_merges: %zu, expected at most %u",
+        return Status::error(Code::bad_argument, "n_merges: %zu, expected at most %" PRIu32,
                              spec.n_merges, bpe() ? kMaxTokens : 0);
     }
     if (spec.eos < -1 || spec.eos >= static_cast<int64_t>(spec.n_tokens)) {
-        return Status::error(Code::bad_argument, "eos: %d, but there are %zu tokens", spec.eos,
-                             spec.n_tokens);
+        return Status::error(Code::bad_argument, "eos: %" PRId32 ", but there are %zu tokens",
+                             spec.eos, spec.n_tokens);
     }
     header.n_tokens = static_cast<uint32_t>(spec.n_tokens);
     header.n_merges = static_cast<uint32_t>(spec.n_merges);

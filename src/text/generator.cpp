@@ -1,3 +1,4 @@
+#include <cinttypes>
 #include <new>
 
 #include "base/buffer.h"
@@ -169,7 +170,8 @@ Status Generator::prompt(const int32_t* ids, size_t n_ids) {
     size_t n_vocab = s.session->model().config().n_vocab;
     for (size_t i = 0; i < n_ids; i++) {
         if (ids[i] < 0 || static_cast<size_t>(ids[i]) >= n_vocab) {
-            return Status::error(Code::bad_id, "token %zu of the prompt is %d, n_vocab is %zu", i,
+            return Status::error(Code::bad_id,
+                                 "token %zu of the prompt is %" PRId32 ", n_vocab is %zu", i,
                                  ids[i], n_vocab);
         }
     }

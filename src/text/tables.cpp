@@ -1,5 +1,7 @@
 #include "text/tables.h"
 
+#include <cinttypes>
+
 namespace minigpt {
 namespace {
 
@@ -21,7 +23,8 @@ Status check_header(const TokenizerHeader& h, bool bpe) {
         return bad_field("longest_special", h.longest_special, "at most 1024");
     }
     if (h.eos < -1 || h.eos >= static_cast<int64_t>(h.n_tokens)) {
-        return Status::error(Code::bad_file, "tokenizer: eos is %d, expected -1 to %u", h.eos,
+        return Status::error(Code::bad_file,
+                             "tokenizer: eos is %" PRId32 ", expected -1 to %" PRIu32, h.eos,
                              h.n_tokens - 1);
     }
     if (h.index_bits < kMinBits || h.index_bits > kMaxBits) {
@@ -100,7 +103,8 @@ Status open_tables(const void* data, size_t bytes, Tables* tables) {
 
 Status put_id_error(const Tables& t, const IdSink& sink, uint32_t id) {
     if (id >= t.header->n_tokens) {
-        return Status::error(Code::bad_file, "tokenizer: token %u, but there are %u tokens", id,
+        return Status::error(Code::bad_file,
+                             "tokenizer: token %" PRIu32 ", but there are %" PRIu32 " tokens", id,
                              t.header->n_tokens);
     }
     return Status::error(Code::bad_argument, "ids: the capacity of %zu is too small",

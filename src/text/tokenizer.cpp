@@ -1,5 +1,7 @@
 #include "minigpt/tokenizer.h"
 
+#include <cinttypes>
+
 #include "minigpt/model.h"
 #include "text/merge.h"
 #include "text/split.h"
@@ -65,7 +67,7 @@ struct Encoder {
                                  static_cast<unsigned char>(*p), offset);
         }
         return Status::error(Code::bad_text,
-                             "text: U+%04X at byte %llu is not in the model's vocabulary",
+                             "text: U+%04" PRIX32 " at byte %llu is not in the model's vocabulary",
                              code_point, offset);
     }
 
@@ -158,7 +160,7 @@ Status Tokenizer::open(const Model& model) {
     Tokenizer opened;
     MINIGPT_TRY(opened.open(tables, bytes));
     if (opened.kind() != TokenizerKind::none && opened.n_tokens() != model.config().n_vocab) {
-        return Status::error(Code::bad_file, "tokenizer: %zu tokens, but n_vocab is %u",
+        return Status::error(Code::bad_file, "tokenizer: %zu tokens, but n_vocab is %" PRIu32,
                              opened.n_tokens(), model.config().n_vocab);
     }
     *this = opened;
@@ -225,7 +227,9 @@ Status Tokenizer::merges(Merge* merges) const {
         bool sound = s.rank < n && merges[s.rank].left < 0 && s.left < n_tokens_ &&
                      s.right < n_tokens_ && s.merged < n_tokens_;
         if (!sound) {
-            return Status::error(Code::bad_file, "tokenizer: merge of %u and %u: rank %u, token %u",
+            return Status::error(Code::bad_file,
+                                 "tokenizer: merge of %" PRIu32 " and %" PRIu32 ": rank %" PRIu32
+                                 ", token %" PRIu32,
                                  s.left, s.right, s.rank, s.merged);
         }
         merges[s.rank] = {static_cast<int32_t>(s.left), static_cast<int32_t>(s.right),
