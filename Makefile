@@ -58,7 +58,7 @@ $(shell mkdir -p $(BUILD)/system; ln -sfn /usr/include/doctest $(BUILD)/system/d
 endif
 LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 # armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
-NEONFLAGS  := $(if $(filter arm-%,$(MACHINE)),-mfpu=neon-vfpv4)
+NEONFLAGS  := $(if $(filter arm-linux-%,$(MACHINE)),-mfpu=neon-vfpv4)
 
 # Measuring needs a clock, which comes with a system that has files, too.
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
@@ -138,6 +138,8 @@ test: all $(BUILD)/tests/run $(BUILD)/tests/example $(HEADERS)  ## build and run
 bench: all  ## speed on models of random weights, and of each op; SIZES='124M 355M' TYPES='f32 q8'
 	@MINIGPT_BUILD=$(BUILD) SIZES='$(SIZES)' TYPES='$(TYPES)' sh tools/bench/run.sh
 
+include tools/firmware/firmware.mk
+
 install: all  ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/minigpt
 	install -m 755 $(BUILD)/gpt2 $(DESTDIR)$(PREFIX)/bin/gpt2
@@ -154,7 +156,7 @@ clean:  ## remove build/
 	rm -rf build
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile tools/firmware/firmware.mk | expand -t 16
 	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
 	@echo "           ISA=scalar WEIGHTS=f16,q8 THREADS=0 MMAP=0 FILES=0 SIZE=1"
 

@@ -1,0 +1,18 @@
+// The demo on a desktop, for comparison: what it prints, a board has to print.
+#include <cstdio>
+
+#include "demo.h"
+
+extern "C" const unsigned char demo_model[];
+extern "C" const size_t demo_model_bytes;
+
+void minigpt::print(const char* text) {
+    fputs(text, stdout);
+}
+
+int main() {
+    alignas(64) static unsigned char memory[1 << 20];
+    size_t needed;
+    minigpt::Place place = {demo_model, demo_model_bytes, memory, sizeof memory};
+    return minigpt::run_demo(place, &needed) ? 0 : 1;
+}
