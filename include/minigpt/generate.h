@@ -120,7 +120,8 @@ public:
 
     // Starts over with these ids, and with the seed. An empty prompt begins with <|endoftext|>
     // where the vocabulary has one, and is refused (bad_argument) where it has none. Errors:
-    // context_full if n_ids is over the session's n_ctx, bad_id.
+    // context_full if n_ids is over the session's n_ctx, bad_id. In a session with a prefix the ids
+    // begin with the prefix's, and have at least one more (bad_argument).
     Status prompt(const int32_t* ids, size_t n_ids);
 
     // Errors: bad_argument before prompt(); bad_file if the model's logits or the vocabulary are

@@ -96,15 +96,20 @@ private:
     const char* provenance_[3] = {"", "", ""};
 };
 
-// The cache's element type. f16 halves what a long context reads; its keys and values are rounded
-// once, when they are written.
-enum class KvType : uint32_t { f32 = 0, f16 = 1 };
+// The cache's element type. f16 halves what a long context reads, q8 takes 0.27 of it; keys and
+// values are rounded once, when they are written.
+enum class KvType : uint32_t { f32 = 0, f16 = 1, q8 = 2 };
 
 struct SessionOptions {
     size_t n_seq = 1;       // sequences, each with a cache of its own
     size_t n_ctx = 0;       // positions a sequence can hold; 0 is the model's own n_ctx
     size_t max_rows = 256;  // rows that are computed together; more are taken in turns
     KvType kv = KvType::f32;
+    // Every sequence begins with what sequence 0 of this session holds, without computing or
+    // copying it (but for its last 31 tokens at most): one long instruction, many continuations.
+    // Of the same model and kv, and without a prefix itself. It must outlive this session, and may
+    // go on meanwhile, but not be rewound.
+    const class Session* prefix = nullptr;
     const Compute* compute = nullptr;  // nullptr: one thread, the best table
     void* memory = nullptr;            // 64-byte aligned, session_bytes() long; nullptr: allocate
     size_t memory_bytes = 0;
@@ -164,8 +169,12 @@ public:
     // The tokens of sequence `seq` so far.
     size_t n_past(size_t seq = 0) const;
 
-    // Forgets all but the first n_past tokens of a sequence. Errors: bad_argument.
+    // Forgets all but the first n_past tokens of a sequence, of which there must be n_prefix().
+    // Errors: bad_argument.
     Status rewind(size_t n_past, size_t seq = 0);
+
+    // The tokens every sequence began with, by SessionOptions::prefix.
+    size_t n_prefix() const;
 
     const Model& model() const { return *model_; }
     size_t n_seq() const { return n_seq_; }
@@ -173,6 +182,7 @@ public:
 
 private:
     friend struct ForwardPass;
+    friend struct PrefixCheck;
 
     void start_chunk();
     void end_chunk();

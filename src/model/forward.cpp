@@ -91,7 +91,8 @@ struct ForwardPass {
         const float* q = b.wide;
         apply(b.wide, b.h, w.c_attn);
         for (size_t i = 0; i < pass.n_runs; i++) {
-            b.runs[i].cache = cache(rows[b.runs[i].first_row].seq, layer);
+            size_t seq = rows[b.runs[i].first_row].seq;
+            b.runs[i].cache = cache_of(b, config, session.kv_, seq, layer);
         }
         kv_append(compute, b.runs, pass.n_runs, q + n_embd, q + 2 * n_embd, ld);
         attention(compute, b.h, n_embd, q, ld, b.runs, pass.n_runs, scale(layer), b.scratch);
@@ -143,16 +144,6 @@ struct ForwardPass {
 
     void apply(float* y, const float* x, const LinearWeights& w) {
         linear(compute, y, w.w.n_out, x, w.w.n_in, w.w, w.bias, n_rows, b.scratch);
-    }
-
-    KvCache cache(size_t seq, size_t layer) {
-        unsigned char* k = b.kv + (seq * config.n_layer + layer) * (b.k_bytes + b.v_bytes);
-        return {k,
-                k + b.k_bytes,
-                kv_element(session.kv_),
-                config.n_head,
-                config.head_dim(),
-                session.n_ctx_};
     }
 
     float scale(size_t layer) const {

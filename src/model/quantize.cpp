@@ -3,23 +3,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/half.h"
+#include "base/rounding.h"
 
 namespace minigpt {
 namespace {
-
-constexpr uint16_t kHalfNaN = 0x7e00;
-constexpr uint16_t kHalfInfinity = 0x7c00;
-
-// x rounded to an integer, ties to even; |x| < 2^22.
-float to_integer(float x) {
-    return (x + 12582912.0f) - 12582912.0f;
-}
-
-float clamp(float x, float low, float high) {
-    x = x < low ? low : x;
-    return x > high ? high : x;
-}
 
 // Each output's largest magnitude; NaN if a number is not finite.
 void largest_magnitudes(float* largest, const WeightGroup& group) {
@@ -34,12 +21,6 @@ void largest_magnitudes(float* largest, const WeightGroup& group) {
         largest[o] = bits_to_float(bits[o] < 0x7f800000 ? bits[o] : 0x7fc00000);
 }
 
-// The scale as it is stored. Where it would be nothing, the smallest there is serves better.
-uint16_t stored_scale(float scale) {
-    uint16_t half = float_to_f16(scale);
-    return (half & 0x7fff) == 0 && scale != 0 ? half | 1 : half;
-}
-
 // The first of the scales that is infinite or NaN; all such become NaN.
 size_t check_scales(uint16_t* scale) {
     size_t first = kPanel;
@@ -50,12 +31,6 @@ size_t check_scales(uint16_t* scale) {
         first = o;
     }
     return first;
-}
-
-// What 1 / scale is multiplied with: 0 where there is nothing to scale.
-float inverse(uint16_t scale) {
-    bool usable = (scale & 0x7fff) != 0 && (scale & kHalfInfinity) != kHalfInfinity;
-    return usable ? 1.0f / f16_to_float(scale) : 0.0f;
 }
 
 // q4's candidates: the largest magnitude becomes 5.5 to 8.5 steps of either sign. -8 has no
@@ -94,8 +69,7 @@ size_t quantize_q8(unsigned char* y, const WeightGroup& group) {
     int8_t* q = reinterpret_cast<int8_t*>(y + kQ8Scales);
     for (size_t k = 0; k < kGroup; k++) {
         for (size_t o = 0; o < kPanel; o++) {
-            float x = inv[o] == 0 ? 0 : group.x[k][o] * inv[o];
-            q[k * kPanel + o] = static_cast<int8_t>(clamp(to_integer(x), -127, 127));
+            q[k * kPanel + o] = to_q8(group.x[k][o], inv[o]);
         }
     }
     return bad;

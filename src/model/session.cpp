@@ -46,14 +46,48 @@ constexpr uint64_t kMostRows = 1 << 16;
 struct Plan {
     size_t n_seq, n_ctx, max_rows;
     KvType kv;
+    size_t n_prefix, n_shared;
+    const Buffers* prefix;
 };
+
+}  // namespace
+
+// What a session may share of another.
+struct PrefixCheck {
+    static Status check(const Session& prefix, const Model& model, Plan* plan) {
+        const char* wrong = nullptr;
+        if (prefix.model_ != &model) {
+            wrong = "is of another model";
+        } else if (prefix.kv_ != plan->kv) {
+            wrong = "has a cache of another type";
+        } else if (prefix.buffers_->prefix != nullptr) {
+            wrong = "has a prefix itself";
+        } else if (prefix.buffers_->pass.n_rows != 0) {
+            wrong = "has a call under way";
+        }
+        if (wrong != nullptr)
+            return Status::error(Code::bad_argument, "the prefix's session %s", wrong);
+        plan->prefix = prefix.buffers_;
+        plan->n_prefix = prefix.n_past(0);
+        plan->n_shared = plan->n_prefix / kPrefixUnit * kPrefixUnit;
+        if (plan->n_prefix <= plan->n_ctx)
+            return Status();
+        return Status::error(Code::bad_argument, "the prefix has %zu tokens; n_ctx is %zu",
+                             plan->n_prefix, plan->n_ctx);
+    }
+};
+
+namespace {
 
 Status plan_session(const Model& model, const SessionOptions& options, Plan* plan) {
     if (!model.is_open())
         return Status::error(Code::bad_argument, "the model is not open");
     const Config& c = model.config();
-    *plan = {options.n_seq, options.n_ctx == 0 ? c.n_ctx : options.n_ctx, options.max_rows,
-             options.kv};
+    *plan = {};
+    plan->n_seq = options.n_seq;
+    plan->n_ctx = options.n_ctx == 0 ? c.n_ctx : options.n_ctx;
+    plan->max_rows = options.max_rows;
+    plan->kv = options.kv;
     if (plan->n_ctx > c.n_ctx) {
         return Status::error(Code::bad_argument, "n_ctx is %zu; the model has %lu positions",
                              plan->n_ctx, static_cast<unsigned long>(c.n_ctx));
@@ -81,8 +115,8 @@ Status plan_session(const Model& model, const SessionOptions& options, Plan* pla
             "a session of %zu rows and %zu positions is more than can be addressed", plan->max_rows,
             plan->n_ctx);
     }
-    if (options.kv != KvType::f32 && options.kv != KvType::f16) {
-        return Status::error(Code::not_supported, "a cache of type %lu is not supported yet",
+    if (static_cast<uint32_t>(options.kv) > static_cast<uint32_t>(KvType::q8)) {
+        return Status::error(Code::not_supported, "a cache of unknown type %lu",
                              static_cast<unsigned long>(options.kv));
     }
     if (!is_computed(kv_element(options.kv))) {
@@ -90,6 +124,8 @@ Status plan_session(const Model& model, const SessionOptions& options, Plan* pla
                              "this build has no kernels for a cache of type %s",
                              name_of(kv_element(options.kv)));
     }
+    if (options.prefix != nullptr)
+        return PrefixCheck::check(*options.prefix, model, plan);
     return Status();
 }
 
@@ -109,14 +145,44 @@ Buffers place_buffers(const Model& model, const Plan& plan, const Compute& compu
     b.n_new = layouter->place<size_t>(plan.n_seq);
     b.runs = layouter->place<AttentionRun>(plan.max_rows);
     ElementType kv = kv_element(plan.kv);
-    b.k_bytes = round_up(k_cache_bytes(kv, c.n_head, c.head_dim(), plan.n_ctx), kAlign);
-    b.v_bytes = round_up(v_cache_bytes(kv, c.n_head, c.head_dim(), plan.n_ctx), kAlign);
+    b.kv_ctx = plan.n_ctx - plan.n_shared;
+    b.k_bytes = round_up(k_cache_bytes(kv, c.n_head, c.head_dim(), b.kv_ctx), kAlign);
+    b.v_bytes = round_up(v_cache_bytes(kv, c.n_head, c.head_dim(), b.kv_ctx), kAlign);
     uint64_t caches = times(plan.n_seq, c.n_layer);
     b.kv = layouter->place<unsigned char>(times(caches, uint64_t{b.k_bytes} + b.v_bytes));
+    b.n_prefix = plan.n_prefix;
+    b.n_shared = plan.n_shared;
+    b.prefix = plan.prefix;
     return b;
 }
 
+// Every sequence has the prefix; what is no whole unit of it is copied.
+void begin_with_prefix(Buffers& b, const Config& config, const Plan& plan) {
+    for (size_t seq = 0; seq < plan.n_seq; seq++) {
+        b.n_past[seq] = b.n_prefix;
+        for (size_t layer = 0; layer < config.n_layer && b.n_prefix != b.n_shared; layer++) {
+            kv_copy(cache_of(b, config, plan.kv, seq, layer),
+                    cache_of(*b.prefix, config, plan.kv, 0, layer), b.n_shared,
+                    b.n_prefix - b.n_shared);
+        }
+    }
+}
+
 }  // namespace
+
+KvCache cache_of(const Buffers& b, const Config& config, KvType kv, size_t seq, size_t layer) {
+    unsigned char* k = b.kv + (seq * config.n_layer + layer) * (b.k_bytes + b.v_bytes);
+    KvCache cache = {k, k + b.k_bytes, kv_element(kv), config.n_head, config.head_dim(), b.kv_ctx};
+    if (b.n_shared != 0) {
+        const Buffers& p = *b.prefix;
+        const unsigned char* prefix = p.kv + layer * (p.k_bytes + p.v_bytes);
+        cache.n_prefix = b.n_shared;
+        cache.prefix_k = prefix;
+        cache.prefix_v = prefix + p.k_bytes;
+        cache.prefix_ctx = p.kv_ctx;
+    }
+    return cache;
+}
 
 Status session_bytes(const Model& model, const SessionOptions& options, size_t* bytes) {
     Plan plan;
@@ -170,12 +236,16 @@ Status Session::create(const Model& model, const SessionOptions& options) {
     Layouter layouter(memory_);
     buffers_ = layouter.place<Buffers>(1);
     *buffers_ = place_buffers(model, plan, *compute_, &layouter);
-    memset(buffers_->n_past, 0, n_seq_ * sizeof(size_t));
+    begin_with_prefix(*buffers_, model.config(), plan);
     return Status();
 }
 
 size_t Session::n_past(size_t seq) const {
     return seq < n_seq_ ? buffers_->n_past[seq] : 0;
+}
+
+size_t Session::n_prefix() const {
+    return model_ == nullptr ? 0 : buffers_->n_prefix;
 }
 
 Status Session::rewind(size_t n_past, size_t seq) {
@@ -185,6 +255,10 @@ Status Session::rewind(size_t n_past, size_t seq) {
     if (n_past > buffers_->n_past[seq]) {
         return Status::error(Code::bad_argument, "rewind to %zu; the sequence has %zu tokens",
                              n_past, buffers_->n_past[seq]);
+    }
+    if (n_past < buffers_->n_prefix) {
+        return Status::error(Code::bad_argument, "rewind to %zu; the prefix has %zu tokens", n_past,
+                             buffers_->n_prefix);
     }
     if (buffers_->pass.n_rows != 0)
         return Status::error(Code::bad_argument, "a call is under way: step() or cancel() it");

@@ -31,10 +31,24 @@ struct Buffers {
     unsigned char* kv;   // [n_seq][n_layer][k_bytes + v_bytes]
     size_t k_bytes;      // the keys of one layer of one sequence
     size_t v_bytes;
+    size_t kv_ctx;          // positions that kv has room for
+    size_t n_prefix;        // tokens that every sequence begins with
+    size_t n_shared;        // of them, those whose keys and values are prefix's
+    const Buffers* prefix;  // where sequence 0 has them; nullptr: n_prefix is 0
 };
 
+// The cache of one layer of one sequence, its prefix included.
+KvCache cache_of(const Buffers& buffers, const Config& config, KvType kv, size_t seq, size_t layer);
+
 inline ElementType kv_element(KvType type) {
-    return type == KvType::f16 ? ElementType::f16 : ElementType::f32;
+    switch (type) {
+        case KvType::f16:
+            return ElementType::f16;
+        case KvType::q8:
+            return ElementType::q8;
+        default:
+            return ElementType::f32;
+    }
 }
 
 }  // namespace minigpt

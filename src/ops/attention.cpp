@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "base/buffer.h"
-#include "base/half.h"
 #include "kernels/kernels.h"
 #include "ops/parallel.h"
 #include "ops/product.h"
@@ -16,21 +15,6 @@ namespace {
 constexpr size_t kBlockRows = 4 * kMaxRowTile;
 // Keys that pass over the block's tiles while they are in L1: four panels of 4 KB at head_dim 64.
 constexpr size_t kBlockKeys = 4 * kPanel;
-
-// The n-th number of a cache.
-void* element(void* cache, ElementType type, size_t n) {
-    return static_cast<char*>(cache) + n * bytes_of(type);
-}
-
-inline void put(void* cache, ElementType type, size_t n, float x) {
-    if (type == ElementType::f32) {
-        static_cast<float*>(cache)[n] = x;
-        return;
-    }
-    constexpr float kLargest = 65504;
-    x = x > kLargest ? kLargest : x < -kLargest ? -kLargest : x;
-    static_cast<uint16_t*>(cache)[n] = float_to_f16(x);
-}
 
 size_t padded(size_t n) {
     return round_up(n, kPanel);
@@ -74,7 +58,6 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
     const KvCache& cache = block.run->cache;
     const size_t head_dim = cache.head_dim;
     const auto panel_gemm = kernels.panel_gemm[static_cast<size_t>(cache.type)];
-    const size_t head = block.head * padded(cache.n_ctx) * head_dim;
     const size_t n_tiles = tile_count(block.n_rows);
     const float* tiles = q;
     if (block.n_rows > 1) {
@@ -85,18 +68,49 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
         }
         tiles = scratch.q;
     }
-    for (size_t j = 0; j < block.keys(block.n_rows - 1); j += kBlockKeys) {
+    for (size_t j = 0, next; j < block.keys(block.n_rows - 1); j = next) {
+        next = j + kBlockKeys;
+        if (j < cache.n_prefix && cache.n_prefix < next)
+            next = cache.n_prefix;
+        CachePanels keys = cached_keys(cache, block.head, j);
         for (size_t t = 0; t < n_tiles; ++t) {
             size_t i = first_row(block.n_rows, t);
             size_t end = first_row(block.n_rows, t + 1);
             size_t n_keys = block.keys(end - 1);
             if (n_keys <= j)
                 continue;
-            size_t n = n_keys - j < kBlockKeys ? n_keys - j : kBlockKeys;
+            size_t n = n_keys < next ? n_keys - j : next - j;
             panel_gemm({scratch.scores + i * ld_scores + j, ld_scores, tiles + i * head_dim,
-                        end - i, element(cache.k, cache.type, head + j * head_dim),
-                        kPanel * head_dim, n, head_dim, nullptr, false, false});
+                        end - i, keys.b, keys.b_stride, n, head_dim, nullptr, false, false});
         }
+    }
+}
+
+// probs[j] *= the scale of value j, where values have scales.
+void scale_probs(float* probs, const Block& block, size_t n_keys) {
+    const KvCache& cache = block.run->cache;
+    if (cache.type != ElementType::q8)
+        return;
+    for (size_t j = 0, end; j < n_keys; j = end) {
+        end = j < cache.n_prefix && cache.n_prefix < n_keys ? cache.n_prefix : n_keys;
+        const float* scales = cached_values(cache, block.head, j).scales;
+        for (size_t i = j; i < end; ++i)
+            probs[i] *= scales[i - j];
+    }
+}
+
+// c (+)= the sum over keys `from` ... `to` - 1 of a[key] v[key]: m rows of one head.
+//
+//   a  [to - from, m]
+void add_values(const KernelTable& kernels, const Block& block, float* c, size_t ldc,
+                const float* a, size_t m, size_t from, size_t to) {
+    const KvCache& cache = block.run->cache;
+    const auto panel_gemm = kernels.panel_gemm[static_cast<size_t>(cache.type)];
+    for (size_t j = from, end; j < to; j = end) {
+        end = j < cache.n_prefix && cache.n_prefix < to ? cache.n_prefix : to;
+        CachePanels values = cached_values(cache, block.head, j);
+        panel_gemm({c, ldc, a + (j - from) * m, m, values.b, values.b_stride, cache.head_dim,
+                    end - j, nullptr, j != 0, false});
     }
 }
 
@@ -104,27 +118,19 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
 // row then goes on alone over its own last keys, and never multiplies by a masked zero.
 void weigh_values(const KernelTable& kernels, const Block& block, float* out, size_t ld_out,
                   const Scratch& scratch, size_t ld_scores) {
-    const KvCache& cache = block.run->cache;
-    const size_t head_dim = cache.head_dim;
-    const size_t stride = kPanel * padded(cache.n_ctx);
-    const size_t head = block.head * padded(head_dim) * padded(cache.n_ctx);
-    const auto panel_gemm = kernels.panel_gemm[static_cast<size_t>(cache.type)];
+    const size_t unit = value_unit(block.run->cache.type);
     for (size_t t = 0; t < tile_count(block.n_rows); ++t) {
         size_t i = first_row(block.n_rows, t);
         size_t end = first_row(block.n_rows, t + 1);
-        size_t common = block.keys(i);
+        size_t common = end - i > 1 ? block.keys(i) / unit * unit : 0;
         const float* probs = scratch.scores + i * ld_scores;
-        const float* a = probs;
-        if (end - i > 1) {
+        if (common > 0) {
             kernels.interleave(scratch.probs, probs, ld_scores, end - i, common);
-            a = scratch.probs;
+            add_values(kernels, block, out + i * ld_out, ld_out, scratch.probs, end - i, 0, common);
         }
-        panel_gemm({out + i * ld_out, ld_out, a, end - i, element(cache.v, cache.type, head),
-                    stride, head_dim, common, nullptr, false, false});
-        for (size_t own = 1; own < end - i; ++own) {
-            panel_gemm({out + (i + own) * ld_out, ld_out, probs + own * ld_scores + common, 1,
-                        element(cache.v, cache.type, head + common * kPanel), stride, head_dim, own,
-                        nullptr, true, false});
+        for (; i < end; ++i, probs += ld_scores) {
+            add_values(kernels, block, out + i * ld_out, ld_out, probs + common, 1, common,
+                       block.keys(i));
         }
     }
 }
@@ -156,43 +162,6 @@ Block block_of(const AttentionRun* runs, size_t unit) {
 
 }  // namespace
 
-size_t k_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_ctx) {
-    return n_head * padded(n_ctx) * head_dim * bytes_of(type);
-}
-
-size_t v_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_ctx) {
-    return n_head * padded(head_dim) * padded(n_ctx) * bytes_of(type);
-}
-
-void kv_append(const Compute& compute, const AttentionRun* runs, size_t n_runs, const float* k,
-               const float* v, size_t ld) {
-    size_t n_units = 0, n_numbers = 0;
-    for (size_t r = 0; r < n_runs; ++r) {
-        n_units += runs[r].cache.n_head;
-        n_numbers += runs[r].n_rows * runs[r].cache.n_head * runs[r].cache.head_dim;
-    }
-    ThreadPool* pool = n_numbers < kSerialNumbers ? nullptr : compute.pool();
-    for_each_unit(pool, n_units, [&](size_t unit, size_t) {
-        const AttentionRun* run = runs;
-        while (unit >= run->cache.n_head)
-            unit -= run++->cache.n_head;
-        const size_t head_dim = run->cache.head_dim;
-        const size_t n_ctx = padded(run->cache.n_ctx);
-        const ElementType type = run->cache.type;
-        void* to_k = element(run->cache.k, type, unit * n_ctx * head_dim);
-        void* to_v = element(run->cache.v, type, unit * n_ctx * padded(head_dim));
-        for (size_t i = 0; i < run->n_rows; ++i) {
-            size_t at = run->n_past + i;
-            const size_t from = (run->first_row + i) * ld + unit * head_dim;
-            const size_t panel = at / kPanel * kPanel * head_dim + at % kPanel;
-            for (size_t e = 0; e < head_dim; ++e) {
-                put(to_k, type, panel + e * kPanel, k[from + e]);
-                put(to_v, type, (e / kPanel * n_ctx + at) * kPanel + e % kPanel, v[from + e]);
-            }
-        }
-    });
-}
-
 size_t attention_scratch_bytes(const Compute& compute, size_t n_ctx, size_t head_dim) {
     return thread_count(compute.pool()) * scratch_floats(n_ctx, head_dim) * sizeof(float);
 }
@@ -204,8 +173,8 @@ void attention(const Compute& compute, float* out, size_t ld_out, const float* q
         const AttentionRun& run = runs[r];
         n_units += blocks_of(run);
         n_numbers += run.n_rows * (run.n_past + run.n_rows) * run.cache.n_head * run.cache.head_dim;
-        if (run.cache.n_ctx > n_ctx)
-            n_ctx = run.cache.n_ctx;
+        size_t positions = run.cache.n_prefix + run.cache.n_ctx;
+        n_ctx = positions > n_ctx ? positions : n_ctx;
     }
     if (n_units == 0)
         return;
@@ -225,6 +194,8 @@ void attention(const Compute& compute, float* out, size_t ld_out, const float* q
         }
         if (probs != nullptr)
             copy_probs(probs, block, mine.scores, ld_scores);
+        for (size_t i = 0; i < block.n_rows; ++i)
+            scale_probs(mine.scores + i * ld_scores, block, block.keys(i));
         weigh_values(kernels, block, out + row * ld_out + column, ld_out, mine, ld_scores);
     });
 }

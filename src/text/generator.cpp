@@ -127,6 +127,10 @@ Status Generator::create(Session& session, const Tokenizer& tokenizer,
         return Status::error(Code::bad_argument, "overflow: %u, expected stop or slide",
                              static_cast<unsigned>(options.overflow));
     }
+    if (session.n_prefix() != 0 && (options.overflow == Overflow::slide || !options.use_cache)) {
+        return Status::error(Code::bad_argument, "%s: not with a session that has a prefix",
+                             options.use_cache ? "overflow: slide" : "use_cache: off");
+    }
     size_t n_vocab = session.model().config().n_vocab;
     if (tokenizer.kind() != TokenizerKind::none && tokenizer.n_tokens() != n_vocab) {
         return Status::error(Code::bad_argument, "tokenizer: %zu tokens, but n_vocab is %zu",
@@ -167,6 +171,12 @@ Status Generator::prompt(const int32_t* ids, size_t n_ids) {
         return Status::error(Code::context_full, "the prompt has %zu tokens, the context %zu",
                              n_ids, s.session->n_ctx());
     }
+    size_t n_prefix = s.session->n_prefix();
+    if (n_ids <= n_prefix) {
+        return Status::error(Code::bad_argument,
+                             "the prompt has %zu tokens; expected the prefix's %zu and more", n_ids,
+                             n_prefix);
+    }
     size_t n_vocab = s.session->model().config().n_vocab;
     for (size_t i = 0; i < n_ids; i++) {
         if (ids[i] < 0 || static_cast<size_t>(ids[i]) >= n_vocab) {
@@ -182,7 +192,7 @@ Status Generator::prompt(const int32_t* ids, size_t n_ids) {
     s.sampler.restart();
     s.stops.restart();
     s.stream = Utf8Stream();
-    MINIGPT_TRY(s.session->rewind(0, s.options.seq));
+    MINIGPT_TRY(s.session->rewind(n_prefix, s.options.seq));
     return s.compute();
 }
 

@@ -150,15 +150,19 @@ TEST_CASE("session: prefill of n, any split, n decodes and any max_rows are the 
     }
 }
 
-TEST_CASE("session: an f16 cache gives the same bits however it is filled, near f32's") {
-    for (const NamedConfig& named : odd_configs()) {
+TEST_CASE("session: an f16 or q8 cache gives the same bits however it is filled, near f32's") {
+    std::vector<NamedConfig> configs = odd_configs();
+    for (size_t c = 0; c < 2 * configs.size(); c++) {
+        const NamedConfig& named = configs[c / 2];
+        const KvType kv = c % 2 == 0 ? KvType::f16 : KvType::q8;
         CAPTURE(std::string(named.name));
+        CAPTURE(static_cast<int>(kv));
         Loaded loaded(named.config, 20);
         size_t n = named.config.n_ctx;
         std::vector<int32_t> ids = random_ids(named.config, n, 21);
         std::vector<Row> rows = rows_of(ids);
         SessionOptions options;
-        options.kv = KvType::f16;
+        options.kv = kv;
         Compute scalar;
         REQUIRE(scalar.create(1, "scalar").ok());
         options.compute = &scalar;
@@ -167,7 +171,8 @@ TEST_CASE("session: an f16 cache gives the same bits however it is filled, near 
         std::vector<float> expected = run(reference, rows, {n});
         auto truth = reference_logits(named.config, loaded.arrays, ids);
         for (size_t i = 0; i < n; i++)
-            CHECK(relative_error(&expected[i * named.config.n_vocab], truth[i]) < 4e-3);
+            CHECK(relative_error(&expected[i * named.config.n_vocab], truth[i]) <
+                  (kv == KvType::f16 ? 4e-3 : 3e-2));
         for (size_t n_threads : {1, 3}) {
             Compute compute;
             REQUIRE(compute.create(n_threads).ok());
@@ -179,12 +184,13 @@ TEST_CASE("session: an f16 cache gives the same bits however it is filled, near 
             REQUIRE(session.rewind(0).ok());
             CHECK(same_bits(run(session, rows, ones(n)), expected));
         }
-        size_t f16_bytes, f32_bytes;
+        size_t bytes, f32_bytes;
         options.compute = &scalar;
-        REQUIRE(session_bytes(loaded.model, options, &f16_bytes).ok());
+        REQUIRE(session_bytes(loaded.model, options, &bytes).ok());
         options.kv = KvType::f32;
         REQUIRE(session_bytes(loaded.model, options, &f32_bytes).ok());
-        CHECK(f16_bytes < f32_bytes);
+        // A group of q8 is 32 channels or positions, used or not.
+        CHECK((bytes < f32_bytes || n < 32));
     }
 }
 

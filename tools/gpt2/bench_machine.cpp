@@ -65,7 +65,7 @@ std::vector<std::string> child_words(const Options& options, size_t n_prompt) {
     if (options.n_threads != 0)
         add("-t", std::to_string(options.n_threads));
     add("--chunk", std::to_string(options.chunk));
-    add("--kv", options.kv);
+    add("--kv", kKvTypes[static_cast<size_t>(options.kv)]);
     if (options.load)
         words.push_back("--load");
     if (!options.check_weights)

@@ -127,12 +127,8 @@ const Flag kFlags[] = {
      [](O& o, const A&) { o.use_cache = false; }},
     {"--chunk", "N", kRuns | kInspect, "rows computed together in prefill (256)",
      [](O& o, const A& a) { o.chunk = static_cast<size_t>(a.whole(1, kMostTokens)); }},
-    {"--kv", "f32|f16|q8", kRuns | kInspect,
-     "element type of the KV cache; q8 is not there yet (f32)",
-     [](O& o, const A& a) {
-         static const char* const kWords[] = {"f32", "f16", "q8"};
-         o.kv = kWords[a.choice(kWords, 3)];
-     }},
+    {"--kv", "f32|f16|q8", kRuns | kInspect, "element type of the KV cache (f32)",
+     [](O& o, const A& a) { o.kv = static_cast<KvType>(a.choice(kKvTypes, 3)); }},
     {"--load", nullptr, kRuns, "read the model into memory, in huge pages: faster over a long run",
      [](O& o, const A&) { o.load = true; }},
     {"--no-check", nullptr, kAnyCommand & ~kVerify, "do not compare the model with its checksums",

@@ -34,9 +34,6 @@ std::vector<Row> make_rows(const int32_t* ids, size_t n_ids, size_t first) {
 }  // namespace
 
 Loaded::Loaded(const Options& options) {
-    if (options.kv == "q8") {
-        refuse("--kv %s: not supported yet, expected f32 or f16", options.kv.c_str());
-    }
     create_compute(options, &compute);
     if (options.model) {
         name = *options.model;
@@ -97,7 +94,7 @@ SessionOptions session_options(const Options& options, const Loaded& loaded) {
     SessionOptions session;
     // Rows past n_ctx would only cost memory: one sequence never has more at once.
     session.max_rows = std::min<size_t>(options.chunk, loaded.model.config().n_ctx);
-    session.kv = options.kv == "f16" ? KvType::f16 : KvType::f32;
+    session.kv = options.kv;
     session.compute = &loaded.compute;
     return session;
 }

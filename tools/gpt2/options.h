@@ -34,6 +34,9 @@ struct CommandInfo {
 
 // What the command line asked for. A flag given twice counts as it was given last, but --stop,
 // which adds a text each time.
+// The words of --kv, in KvType's order.
+constexpr const char* kKvTypes[] = {"f32", "f16", "q8"};
+
 struct Options {
     Command command = kGenerate;
     bool help = false;
@@ -53,7 +56,7 @@ struct Options {
     std::optional<std::string> isa;  // none: the best
     bool use_cache = true;
     size_t chunk = 256;
-    std::string kv = "f32";
+    KvType kv = KvType::f32;
 
     size_t n_new = 200;
     SamplerOptions sampler;

@@ -40,7 +40,8 @@ TEST_CASE("options: no subcommand is generate, with the documented defaults") {
         CHECK(!o.model);
         CHECK((o.check_weights && !o.load));
         CHECK((!o.text && !o.file && !o.ids));
-        CHECK((o.n_threads == 0 && !o.isa && o.use_cache && o.chunk == 256 && o.kv == "f32"));
+        CHECK((o.n_threads == 0 && !o.isa && o.use_cache && o.chunk == 256 &&
+               o.kv == minigpt::KvType::f32));
         CHECK(o.n_new == 200);
         CHECK(o.sampler.temperature == 1);
         CHECK(o.sampler.top_k == 0);
@@ -81,7 +82,7 @@ TEST_CASE("options: every flag of generate is read") {
     CHECK((o.ignore_eos && o.echo && o.print_ids && o.special));
     CHECK(o.n_threads == 3);
     CHECK(*o.isa == "scalar");
-    CHECK((!o.use_cache && o.chunk == 17 && o.kv == "q8" && !o.check_weights));
+    CHECK((!o.use_cache && o.chunk == 17 && o.kv == minigpt::KvType::q8 && !o.check_weights));
 }
 
 TEST_CASE("options: --flag=value is --flag value, also with = in the value") {
