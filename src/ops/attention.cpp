@@ -69,7 +69,8 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
         tiles = scratch.q;
     }
     for (size_t j = 0, next; j < block.keys(block.n_rows - 1); j = next) {
-        next = j + kBlockKeys;
+        // A single row has nothing to pass over twice.
+        next = block.n_rows == 1 ? block.keys(0) : j + kBlockKeys;
         if (j < cache.n_prefix && cache.n_prefix < next)
             next = cache.n_prefix;
         CachePanels keys = cached_keys(cache, block.head, j);
@@ -81,7 +82,7 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
                 continue;
             size_t n = n_keys < next ? n_keys - j : next - j;
             panel_gemm({scratch.scores + i * ld_scores + j, ld_scores, tiles + i * head_dim,
-                        end - i, keys.b, keys.b_stride, n, head_dim, nullptr, false, false});
+                        end - i, keys.b, keys.b_stride, n, head_dim, nullptr, false, end - i == 1});
         }
     }
 }
@@ -110,7 +111,7 @@ void add_values(const KernelTable& kernels, const Block& block, float* c, size_t
         end = j < cache.n_prefix && cache.n_prefix < to ? cache.n_prefix : to;
         CachePanels values = cached_values(cache, block.head, j);
         panel_gemm({c, ldc, a + (j - from) * m, m, values.b, values.b_stride, cache.head_dim,
-                    end - j, nullptr, j != 0, false});
+                    end - j, nullptr, j != 0, m == 1});
     }
 }
 

@@ -1,5 +1,5 @@
-// The KV cache of one layer and one sequence: where its keys and values lie, and how they get there.
-// Nothing here checks its arguments.
+// The KV cache of one layer and one sequence: where its keys and values lie, and how they get
+// there. Nothing here checks its arguments.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,8 @@ struct CachePanels {
 
 // A head's keys from position j on, a multiple of 16; up to n_prefix, or to the end.
 CachePanels cached_keys(const KvCache& cache, size_t head, size_t j);
-// A head's values from position j on, a multiple of value_unit(type); up to n_prefix, or to the end.
+// A head's values from position j on, a multiple of value_unit(type); up to n_prefix, or to the
+// end.
 CachePanels cached_values(const KvCache& cache, size_t head, size_t j);
 inline size_t value_unit(ElementType type) {
     return type == ElementType::q8 ? kGroup : 1;

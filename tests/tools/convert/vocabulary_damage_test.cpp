@@ -32,9 +32,9 @@ void check_converts(const HfModel& model, TokenizerKind kind) {
 // A tokenizer.json of the text model's vocabulary. `merges` and `settings` are JSON.
 std::string tokenizer_json(const std::string& merges, const std::string& model_settings,
                            const std::string& settings) {
-    return "{\"model\":{\"type\":\"BPE\"," + model_settings + "\"vocab\":" +
-           text_model().files["vocab.json"] + ",\"merges\":" + merges + "}," + settings +
-           "\"added_tokens\":[{\"id\":260,\"content\":\"<|endoftext|>\"}]}";
+    return "{\"model\":{\"type\":\"BPE\"," + model_settings +
+           "\"vocab\":" + text_model().files["vocab.json"] + ",\"merges\":" + merges + "}," +
+           settings + "\"added_tokens\":[{\"id\":260,\"content\":\"<|endoftext|>\"}]}";
 }
 
 const char kMerges[] = "[\"h e\",\"l l\",\"he ll\",\"hell o\"]";
@@ -83,7 +83,8 @@ TEST_CASE("convert vocabulary: bytes and characters need no merges, listed or no
     for (const char* merges : {"#version: 0.2\n", ""}) {
         bytes.files["merges.txt"] = merges;
         check_converts(bytes, TokenizerKind::bpe);
-        characters.files = {{"vocab.json", "{\"a\":0,\"b\":1,\"<unk>\":2}"}, {"merges.txt", merges}};
+        characters.files = {{"vocab.json", "{\"a\":0,\"b\":1,\"<unk>\":2}"},
+                            {"merges.txt", merges}};
         check_converts(characters, TokenizerKind::chars);
     }
     characters.files.erase("merges.txt");
@@ -105,8 +106,8 @@ TEST_CASE("convert vocabulary: a file that is there and cannot be read is not pa
                 REQUIRE(mkfifo((folder / name).c_str(), 0600) == 0);
             else
                 fs::create_directory(folder / name);
-            check_refused_folder(folder.path(),
-                                 {name, kind[0] == 'l' ? "a link to nothing" : "not a regular file"});
+            check_refused_folder(
+                folder.path(), {name, kind[0] == 'l' ? "a link to nothing" : "not a regular file"});
         }
     }
 }
@@ -135,7 +136,8 @@ TEST_CASE("convert vocabulary: merges alone are refused where they are not all")
     check_refused(model, {"merges.txt", "GPT-2's merges"});
 }
 
-TEST_CASE("convert vocabulary: settings of tokenizer.json that give other ids are refused by name") {
+TEST_CASE(
+    "convert vocabulary: settings of tokenizer.json that give other ids are refused by name") {
     const std::string byte_level = "\"pre_tokenizer\":{\"type\":\"ByteLevel\"";
     const std::vector<std::vector<std::string>> all = {
         {"", byte_level + ",\"add_prefix_space\":true},", "pre_tokenizer", "add_prefix_space"},
@@ -158,12 +160,14 @@ TEST_CASE("convert vocabulary: settings of tokenizer.json that give other ids ar
         // Beside vocab.json and merges.txt it says how they are used.
         check_refused(with("tokenizer.json", text), {"tokenizer.json", one[2], one[3]});
     }
-    const char* off = "\"dropout\":null,\"ignore_merges\":false,\"continuing_subword_prefix\":\"\",";
+    const char* off =
+        "\"dropout\":null,\"ignore_merges\":false,\"continuing_subword_prefix\":\"\",";
     for (const char* dropout : {"", "\"unk_token\":null,"}) {
         std::string text = tokenizer_json(
             kMerges, std::string(off) + dropout,
-            byte_level + ",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true},"
-                         "\"normalizer\":null,\"post_processor\":{\"type\":\"ByteLevel\"},");
+            byte_level +
+                ",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true},"
+                "\"normalizer\":null,\"post_processor\":{\"type\":\"ByteLevel\"},");
         check_converts(with_tokenizer(text), TokenizerKind::bpe);
         check_converts(with("tokenizer.json", text), TokenizerKind::bpe);
     }
