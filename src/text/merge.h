@@ -14,7 +14,7 @@ constexpr size_t kShortWord = 256;
 // Appends the tokens of word[0 ... n_bytes). As in GPT-2: as long as a pair of neighbours has a
 // rank, all occurrences of the pair with the lowest are merged, from left to right.
 //
-// Time: n_bytes squared, over 16 or so, up to kShortWord; n log n past it.
+// Time: n_bytes squared, over 16 or so, up to kShortWord; past it n log n, and n for few letters.
 // Errors: bad_file, bad_argument (capacity), out_of_memory.
 Status merge_word(const Tables& t, const char* word, size_t n_bytes, IdSink* sink);
 
