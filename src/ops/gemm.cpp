@@ -27,19 +27,54 @@ size_t b_floats(size_t n, size_t k) {
     return round_up(least(n, kNb), kPanel) * least(k, kKb);
 }
 
+// y [k, M] = the first M columns of x [k, ldx]: a copy of known length is a few moves.
+template <size_t M>
+void copy_columns(float* y, const float* x, size_t ldx, size_t k) {
+    for (size_t i = 0; i < k; ++i)
+        memcpy(y + i * M, x + i * ldx, M * sizeof(float));
+}
+
 // y: the tiles of a transposed block, x [k, ldx] holding row i in column i.
 void interleave_columns(const Compute& compute, float* y, const float* x, size_t ldx, size_t n_rows,
                         size_t k) {
+    static_assert(kMaxRowTile == 6, "one copy_columns for each size of a tile");
+    using Copy = void (*)(float* y, const float* x, size_t ldx, size_t k);
+    constexpr Copy kCopies[] = {copy_columns<1>, copy_columns<2>, copy_columns<3>,
+                                copy_columns<4>, copy_columns<5>, copy_columns<6>};
     ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : compute.pool();
     for_each_unit(pool, tile_count(n_rows), [&](size_t tile, size_t) {
         size_t row = first_row(n_rows, tile);
         size_t m = first_row(n_rows, tile + 1) - row;
-        float* to = y + row * k;
-        for (size_t i = 0; i < k; ++i) {
-            for (size_t j = 0; j < m; ++j)
-                to[i * m + j] = x[i * ldx + row + j];
-        }
+        kCopies[m - 1](y + row * k, x + row, ldx, k);
     });
+}
+
+// y [k, 16] = x [16, ldx] transposed, four inputs at a time: a row of x is read in pieces of 16
+// bytes.
+void transpose_panel(float* y, const float* x, size_t ldx, size_t k) {
+    size_t i = 0;
+    for (; i + 4 <= k; i += 4, y += 4 * kPanel) {
+        for (size_t j = 0; j < kPanel; ++j) {
+            float piece[4];
+            memcpy(piece, x + j * ldx + i, sizeof piece);
+            for (size_t c = 0; c < 4; ++c)
+                y[c * kPanel + j] = piece[c];
+        }
+    }
+    for (; i < k; ++i, y += kPanel) {
+        for (size_t j = 0; j < kPanel; ++j)
+            y[j] = x[j * ldx + i];
+    }
+}
+
+// A panel of less than 16 columns, padded with zeros.
+void lay_narrow_panel(float* y, const float* x, size_t ldx, Operand op, size_t width, size_t k) {
+    for (size_t i = 0; i < k; ++i) {
+        for (size_t j = 0; j < kPanel; ++j) {
+            const size_t at = op == Operand::plain ? i * ldx + j : j * ldx + i;
+            y[i * kPanel + j] = j < width ? x[at] : 0;
+        }
+    }
 }
 
 // y [n / 16, k, 16]: the panels of x [k, ldx], or of x [n, ldx] if transposed.
@@ -48,19 +83,14 @@ void lay_panels(const Compute& compute, float* y, const float* x, size_t ldx, Op
     ThreadPool* pool = n * k < kSerialNumbers ? nullptr : compute.pool();
     for_each_unit(pool, panel_count(n), [&](size_t panel, size_t) {
         size_t column = panel * kPanel;
-        size_t width = least(kPanel, n - column);
         float* to = y + column * k;
-        for (size_t i = 0; i < k; ++i, to += kPanel) {
-            size_t j = 0;
-            if (op == Operand::plain) {
-                for (; j < width; ++j)
-                    to[j] = x[i * ldx + column + j];
-            } else {
-                for (; j < width; ++j)
-                    to[j] = x[(column + j) * ldx + i];
-            }
-            for (; j < kPanel; ++j)
-                to[j] = 0;
+        const float* from = x + (op == Operand::plain ? column : column * ldx);
+        if (n - column < kPanel) {
+            lay_narrow_panel(to, from, ldx, op, n - column, k);
+        } else if (op == Operand::plain) {
+            copy_columns<kPanel>(to, from, ldx, k);
+        } else {
+            transpose_panel(to, from, ldx, k);
         }
     });
 }
