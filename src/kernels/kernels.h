@@ -78,9 +78,8 @@ struct KernelTable {
 
     void (*panel_gemm[kKernelTypes])(const PanelGemm& g);
 
-    // y [k, 16] = one panel b [k, 16] of f16, bf16 or q8 (which begins at a group), exactly.
-    // nullptr for f32 and q4.
-    void (*widen[kKernelTypes])(float* y, const void* b, size_t k);
+    // y [k, 16] = one panel b of q8, k inputs from a group's first on, exactly.
+    void (*widen_q8)(float* y, const void* b, size_t k);
 
     // y [k / 32][m * kQuantizedBytes] = x [m, ldx], quantized; m is 1 ... kMaxRowTile. A group
     // that has a NaN or an infinity gets q = 0 and the scale NaN; one of magnitudes under 2^-80

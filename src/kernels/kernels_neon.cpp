@@ -100,14 +100,6 @@ inline void tile(const PanelGemm& g, size_t j, T) {
 
 #include "kernels/panel_gemm_quantized_neon.inc"
 
-// y [k, 16] = b [k, 16].
-template <typename T>
-void widen(float* y, const void* b, size_t k) {
-    const T* from = static_cast<const T*>(b);
-    for (size_t i = 0; i < k * kPanel; i += kWidth)
-        store(y + i, load_wide(from + i));
-}
-
 template <size_t kRows, size_t kPanels, size_t kAcross, bool kPrefetch, typename T>
 void panels(const PanelGemm& g) {
     size_t j = 0;
@@ -208,8 +200,7 @@ const KernelTable kNeonKernels = {
     {panel_gemm_6x16<float>, MINIGPT_COMPUTED(f16, panel_gemm_6x16<F16>),
      MINIGPT_COMPUTED(bf16, panel_gemm_6x16<Bf16>), MINIGPT_COMPUTED(q8, panel_gemm_6x16<Q8>),
      MINIGPT_COMPUTED(q4, panel_gemm_q4_6x4)},
-    {nullptr, MINIGPT_COMPUTED(f16, widen<F16>), MINIGPT_COMPUTED(bf16, widen<Bf16>),
-     MINIGPT_COMPUTED(q8, widen_q8), nullptr},
+    MINIGPT_COMPUTED(q8, widen_q8),
     quantize,
     interleave,
     add_row,

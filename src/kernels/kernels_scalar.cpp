@@ -67,10 +67,9 @@ inline void widen_one(float* b, const Q8* panel, size_t k) {
         b[j] = static_cast<float>(static_cast<int8_t>(q[j])) * scale_at(group, j);
 }
 
-template <typename T>
-void widen(float* y, const void* b, size_t k) {
+void widen_q8(float* y, const void* b, size_t k) {
     for (size_t i = 0; i < k; ++i)
-        widen_one(y + i * kPanel, static_cast<const T*>(b), i);
+        widen_one(y + i * kPanel, static_cast<const Q8*>(b), i);
 }
 
 // The accumulators of one panel's outputs from j on, `width` of them.
@@ -177,8 +176,7 @@ const KernelTable kScalarKernels = {
     {panel_gemm_6x16<float>, MINIGPT_COMPUTED(f16, panel_gemm_6x16<F16>),
      MINIGPT_COMPUTED(bf16, panel_gemm_6x16<Bf16>), MINIGPT_COMPUTED(q8, panel_gemm_6x16<Q8>),
      MINIGPT_COMPUTED(q4, panel_gemm_q4_6x16)},
-    {nullptr, MINIGPT_COMPUTED(f16, widen<F16>), MINIGPT_COMPUTED(bf16, widen<Bf16>),
-     MINIGPT_COMPUTED(q8, widen<Q8>), nullptr},
+    MINIGPT_COMPUTED(q8, widen_q8),
     quantize,
     interleave,
     add_row,

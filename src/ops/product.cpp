@@ -85,11 +85,9 @@ size_t block_inputs(ElementType type, size_t k) {
 }
 
 // Panels of f32 in place of g's: widened into `wide`.
-void widen_panels(const KernelTable& kernels, PanelGemm* g, ElementType type, float* wide) {
-    auto widen = kernels.widen[static_cast<size_t>(type)];
-    size_t element = bytes_of(type) == 0 ? 1 : bytes_of(type);
+void widen_panels(const KernelTable& kernels, PanelGemm* g, float* wide) {
     for (size_t p = 0; p * kPanel < g->n; ++p)
-        widen(wide + p * g->k * kPanel, after(g->b, p * g->b_stride * element), g->k);
+        kernels.widen_q8(wide + p * g->k * kPanel, after(g->b, p * g->b_stride), g->k);
     g->b = wide;
     g->b_stride = g->k * kPanel;
 }
@@ -114,7 +112,7 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
             if (!last)
                 g.bias = nullptr;
             if (wide != nullptr)
-                widen_panels(kernels, &g, x.type, wide);
+                widen_panels(kernels, &g, wide);
             g.prefetch = wide == nullptr;
             float* c = g.c;
             for (size_t t = tile; t < tile_end; ++t) {
@@ -178,7 +176,8 @@ void multiply(const Compute& compute, const Product& x) {
         n_groups = divide_up(n_threads, n_steps);
     if (n_groups > n_tiles)
         n_groups = n_tiles;
-    bool widens = x.scratch != nullptr && x.type != ElementType::f32 && x.type != ElementType::q4;
+    // f16 and bf16 are widened in the kernel, at no cost: it has loads to spare.
+    bool widens = x.scratch != nullptr && x.type == ElementType::q8;
     size_t wide_stride = round_up(wide_floats(compute, x.k), kPanel);
     // Groups of rows are the inner index: the second finds the weights in a cache.
     for_each_unit(pool, n_steps * n_groups, [&](size_t unit, size_t thread) {

@@ -49,11 +49,11 @@ struct Product {
     size_t n, k;
     const float* bias;  // [n]; nullptr: none
     bool accumulate;
-    void* scratch;  // wide_bytes() long, 64-byte aligned; nullptr: none, weights that are not f32
-                    // are then widened once for each tile of rows
+    void* scratch;  // wide_bytes() long, 64-byte aligned; nullptr: none, q8 is then widened
+                    // once for each tile of rows
 };
 
-// Bytes in which multiply() widens weights for many rows, for all threads.
+// Bytes in which multiply() widens q8 for many rows, for all threads.
 size_t wide_bytes(const Compute& compute, size_t k);
 
 void multiply(const Compute& compute, const Product& product);

@@ -278,19 +278,17 @@ TEST_CASE("kernels gemm: subnormals and the largest numbers of the reduced types
     });
 }
 
-TEST_CASE("kernels widen: a panel becomes f32, exactly") {
+TEST_CASE("kernels widen_q8: a panel becomes f32, exactly") {
     Numbers numbers(5);
-    for (size_t type : {1, 2, 3}) {
-        for (size_t k : {0, 1, 7, 31, 32, 33, 100}) {
-            Problem p(1, 16, k, type, false, false, numbers);
-            test::for_each_table([&](const KernelTable& table) {
-                Guarded<float> y(k * 16, numbers.below(16));
-                table.widen[type](y.data(), p.b.data(), k);
-                CHECK(y.intact());
-                for (size_t i = 0; i < k * 16; ++i)
-                    REQUIRE(test::same_bits(y[i], p.b_at(i / 16, i % 16)));
-            });
-        }
+    for (size_t k : {0, 1, 7, 31, 32, 33, 100}) {
+        Problem p(1, 16, k, kQ8, false, false, numbers);
+        test::for_each_table([&](const KernelTable& table) {
+            Guarded<float> y(k * 16, numbers.below(16));
+            table.widen_q8(y.data(), p.b.data(), k);
+            CHECK(y.intact());
+            for (size_t i = 0; i < k * 16; ++i)
+                REQUIRE(test::same_bits(y[i], p.b_at(i / 16, i % 16)));
+        });
     }
 }
 
