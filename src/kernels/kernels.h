@@ -17,16 +17,18 @@ constexpr size_t kMaxRowTile = 6;
 
 // c = a b (+ c) (+ bias): rows of a times panels of b.
 //
-//   c     [m, ldc]     out; the first n of each row; read only if accumulate
+//   c     [m, ldc]     out; n of each row, those of panel p from p * apart on; read only if
+//                      accumulate
 //   a     [k, m]       m rows interleaved, f32; a single row is just a row. q4: quantized rows
 //                      as KernelTable::quantize makes them
 //   b     [n / 16, b_stride]  panels, each [k, 16] of the kernel's element type and then what
 //                      it takes to the next; the last one is [k, 16] too, only its first
 //                      n % 16 outputs reach c. q8, q4: panels of [k / 32] groups, see base/panel.h
-//   bias  [n]          added last; nullptr: none
+//   bias  [n]          added last, where c's outputs are in it; nullptr: none
 //   m     1 ... kMaxRowTile
-//   prefetch  whether to ask for the panels that follow, at the place where this one is read:
-//             b comes from memory, and the caller reads on
+//   next  where the caller reads on, panels like b's, next_bytes of each: they are asked for
+//         meanwhile, to come from memory while this computes. nullptr: nothing
+//   apart from a panel's outputs to the next one's: kPanel where they are neighbours
 struct PanelGemm {
     float* c;
     size_t ldc;
@@ -37,7 +39,9 @@ struct PanelGemm {
     size_t n, k;
     const float* bias;
     bool accumulate;
-    bool prefetch;
+    const void* next = nullptr;
+    size_t next_bytes = 0;
+    size_t apart = kPanel;
 };
 
 // How many panels a decode reads side by side, and so does a measurement of its limit.

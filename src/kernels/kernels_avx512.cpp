@@ -82,9 +82,7 @@ MINIGPT_TARGET inline V to_float(I a) {
 
 #include "kernels/panel_gemm_quantized_x86.inc"
 
-// One row reads four panels side by side: eight read more slowly here (0.92 of four's rate at f32,
-// 0.89 at f16). Many rows take kTilePanels of them: 6 x 64 is 24 accumulators of the 32 registers,
-// and 24 products for each 10 loads.
+// 6 x 64 is 24 accumulators of the 32 registers, and 24 products for each 10 loads.
 constexpr size_t kTilePanels = 4;
 
 template <typename T>
@@ -109,7 +107,7 @@ MINIGPT_TARGET void panel_gemm_6x64(const PanelGemm& g) {
 MINIGPT_TARGET void panel_gemm_q4_6x32(const PanelGemm& g) {
     switch (g.m) {
         case 1:
-            return rows<1, 8, Q4>(g);
+            return rows<1, 4, Q4>(g);
         case 2:
             return rows<2, 4, Q4>(g);
         case 3:

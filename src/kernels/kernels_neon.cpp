@@ -69,17 +69,17 @@ constexpr size_t kPanelsOfOne = 2, kPanelsOfTwo = 1;
 #endif
 
 // c [kRows, kPanels, kAcross * 4] from output j on, which may be inside a panel.
-template <size_t kRows, size_t kPanels, size_t kAcross, bool kPrefetch, typename T>
+template <size_t kRows, size_t kPanels, size_t kAcross, typename T>
 inline void tile(const PanelGemm& g, size_t j, T) {
     const T* b = static_cast<const T*>(g.b) + j / kPanel * g.b_stride + j % kPanel;
     V acc[kRows][kPanels][kAcross];
     begin_tile(acc, g, j);
     const float* a = static_cast<const float*>(g.a);
+    Ahead ahead(g, j, g.k, T());
     for (size_t k = 0; k < g.k; ++k) {
         MINIGPT_UNROLL
         for (size_t p = 0; p < kPanels; ++p) {
-            if (kPrefetch)
-                __builtin_prefetch(b + (p + kPanels) * g.b_stride);
+            __builtin_prefetch(ahead.at + p * ahead.stride);
             V wide[kAcross];
             MINIGPT_UNROLL
             for (size_t v = 0; v < kAcross; ++v)
@@ -94,37 +94,31 @@ inline void tile(const PanelGemm& g, size_t j, T) {
         }
         a += kRows;
         b += kPanel;
+        ahead.at += ahead.step;
     }
     finish_tile(acc, g, j);
 }
 
 #include "kernels/panel_gemm_quantized_neon.inc"
 
-template <size_t kRows, size_t kPanels, size_t kAcross, bool kPrefetch, typename T>
-void panels(const PanelGemm& g) {
+template <size_t kRows, size_t kPanels, size_t kAcross, typename T>
+void rows(const PanelGemm& g) {
     size_t j = 0;
     for (; kPanels > 1 && j + kPanels * kPanel <= g.n; j += kPanels * kPanel) {
-        tile<kRows, kPanels, kVectors, kPrefetch>(g, j, T());
+        tile<kRows, kPanels, kVectors>(g, j, T());
     }
     for (; j + kPanel <= g.n; j += kPanel) {
         for (size_t part = 0; part < kPanel; part += kAcross * kWidth) {
-            tile<kRows, 1, kAcross, kPrefetch>(g, j + part, T());
+            tile<kRows, 1, kAcross>(g, j + part, T());
         }
     }
     if (j < g.n) {
         LastPanel<T> last(g, j);
         for (size_t part = 0; part < kPanel; part += kAcross * kWidth) {
-            tile<kRows, 1, kAcross, false>(last.g, part, T());
+            tile<kRows, 1, kAcross>(last.g, part, T());
         }
         last.copy_back();
     }
-}
-
-template <size_t kRows, size_t kPanels, size_t kAcross, typename T>
-void rows(const PanelGemm& g) {
-    if (g.prefetch)
-        return panels<kRows, kPanels, kAcross, true, T>(g);
-    return panels<kRows, kPanels, kAcross, false, T>(g);
 }
 
 template <typename T>

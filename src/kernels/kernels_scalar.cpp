@@ -75,19 +75,20 @@ void widen_q8(float* y, const void* b, size_t k) {
 // The accumulators of one panel's outputs from j on, `width` of them.
 struct Tile {
     float acc[kMaxRowTile][kPanel] = {};
-    size_t j, width;
+    size_t at, width;
 
-    Tile(const PanelGemm& g, size_t j0) : j(j0), width(g.n - j0 < kPanel ? g.n - j0 : kPanel) {
+    Tile(const PanelGemm& g, size_t j)
+        : at(j / kPanel * g.apart), width(g.n - j < kPanel ? g.n - j : kPanel) {
         for (size_t i = 0; g.accumulate && i < g.m; ++i) {
             for (size_t e = 0; e < width; ++e)
-                acc[i][e] = g.c[i * g.ldc + j + e];
+                acc[i][e] = g.c[i * g.ldc + at + e];
         }
     }
     void finish(const PanelGemm& g) const {
         for (size_t i = 0; i < g.m; ++i) {
             for (size_t e = 0; e < width; ++e) {
                 float sum = acc[i][e];
-                g.c[i * g.ldc + j + e] = g.bias != nullptr ? sum + g.bias[j + e] : sum;
+                g.c[i * g.ldc + at + e] = g.bias != nullptr ? sum + g.bias[at + e] : sum;
             }
         }
     }

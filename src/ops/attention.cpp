@@ -52,6 +52,12 @@ struct Block {
     size_t keys(size_t i) const { return run->n_past + row + i + 1; }
 };
 
+// A single row waits for memory alone: `bytes` of each panel, from `ahead` on, come meanwhile.
+void ask_ahead(PanelGemm* g, size_t ahead, size_t bytes) {
+    g->next = static_cast<const char*>(g->b) + ahead;
+    g->next_bytes = bytes;
+}
+
 // scores[i, j] = q[i] . k[j] for the keys that some row of i's tile sees.
 void compute_scores(const KernelTable& kernels, const Block& block, const float* q, size_t ldq,
                     const Scratch& scratch, size_t ld_scores) {
@@ -81,8 +87,20 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
             if (n_keys <= j)
                 continue;
             size_t n = n_keys < next ? n_keys - j : next - j;
-            panel_gemm({scratch.scores + i * ld_scores + j, ld_scores, tiles + i * head_dim,
-                        end - i, keys.b, keys.b_stride, n, head_dim, nullptr, false, end - i == 1});
+            PanelGemm g = {scratch.scores + i * ld_scores + j,
+                           ld_scores,
+                           tiles + i * head_dim,
+                           end - i,
+                           keys.b,
+                           keys.b_stride,
+                           n,
+                           head_dim,
+                           nullptr,
+                           false};
+            size_t panel = static_cast<size_t>(panel_bytes(cache.type, head_dim));
+            if (end - i == 1)
+                ask_ahead(&g, kStreams * panel, panel);
+            panel_gemm(g);
         }
     }
 }
@@ -110,8 +128,19 @@ void add_values(const KernelTable& kernels, const Block& block, float* c, size_t
     for (size_t j = from, end; j < to; j = end) {
         end = j < cache.n_prefix && cache.n_prefix < to ? cache.n_prefix : to;
         CachePanels values = cached_values(cache, block.head, j);
-        panel_gemm({c, ldc, a + (j - from) * m, m, values.b, values.b_stride, cache.head_dim,
-                    end - j, nullptr, j != 0, m == 1});
+        PanelGemm g = {c,
+                       ldc,
+                       a + (j - from) * m,
+                       m,
+                       values.b,
+                       values.b_stride,
+                       cache.head_dim,
+                       end - j,
+                       nullptr,
+                       j != 0};
+        if (m == 1)
+            ask_ahead(&g, kAhead, static_cast<size_t>(panel_bytes(cache.type, end - j)));
+        panel_gemm(g);
     }
 }
 

@@ -14,6 +14,11 @@ constexpr size_t kGroupTiles = 44;
 // Of q4 a panel's block is 14 KB, and the group's activations 500 KB.
 constexpr size_t kKcQ4 = 4 * kKc;
 
+// The most tiles for which reading the weights counts more than multiplying, and what they pass
+// over together: 4 KB of each stream, in L1 while the next 4 KB come from memory.
+constexpr size_t kFewTiles = 6;
+constexpr size_t kFewBytes = 4096;
+
 // Units of work a thread gets, on average, so that a slow one leaves some to the others.
 constexpr size_t kUnitsPerThread = 3;
 
@@ -38,22 +43,21 @@ const void* tile_at(const Product& x, size_t row, size_t m, size_t k) {
     return static_cast<const float*>(x.a) + row * x.k + k * m;
 }
 
-PanelGemm whole(const Product& x, size_t panel, size_t n_panels) {
+// n_panels of them, `apart` from one to the next.
+PanelGemm panels_of(const Product& x, size_t panel, size_t n_panels, size_t apart) {
     size_t j = panel * kPanel;
-    size_t end = (panel + n_panels) * kPanel;
-    if (end > x.n)
-        end = x.n;
-    return {x.c + j,
-            x.ldc,
-            x.a,
-            x.n_rows,
-            after(x.b, panel * panel_bytes(x.type, x.k)),
-            panel_stride(x),
-            end - j,
-            x.k,
-            x.bias == nullptr ? nullptr : x.bias + j,
-            x.accumulate,
-            true};
+    size_t last = (panel + (n_panels - 1) * apart) * kPanel;
+    PanelGemm g = {};
+    g.c = x.c + j;
+    g.ldc = x.ldc;
+    g.b = after(x.b, panel * panel_bytes(x.type, x.k));
+    g.b_stride = apart * panel_stride(x);
+    g.n = (n_panels - 1) * kPanel + (x.n - last < kPanel ? x.n - last : kPanel);
+    g.k = x.k;
+    g.bias = x.bias == nullptr ? nullptr : x.bias + j;
+    g.accumulate = x.accumulate;
+    g.apart = apart * kPanel;
+    return g;
 }
 
 // Small products stay on their thread.
@@ -61,19 +65,61 @@ ThreadPool* pool_for(const Compute& compute, const Product& x) {
     return x.n_rows * x.n * x.k < kSerialProducts ? nullptr : compute.pool();
 }
 
-// A few rows, one tile: the weights pass once, and that is the whole cost. Four panels are the
-// smallest unit as one row reads four side by side.
-void multiply_one_tile(const Compute& compute, const Product& x) {
-    auto kernel = compute.kernels().panel_gemm[static_cast<size_t>(x.type)];
-    size_t n_panels = panel_count(x.n);
+// The inputs k ... k + n_k - 1 of g, whose b begins there, times the tiles [tile, tile_end). Each
+// tile asks for its share of `next`, as much as g reads of each panel; nullptr: of nothing.
+void multiply_tiles(const KernelTable& kernels, const Product& x, PanelGemm g, ElementType type,
+                    size_t k, size_t n_k, size_t tile, size_t tile_end, const void* next) {
+    size_t share = divide_up(static_cast<size_t>(panel_bytes(type, n_k)), tile_end - tile);
+    float* c = g.c;
+    g.k = n_k;
+    if (k > 0)
+        g.accumulate = true;
+    if (k + n_k < x.k)
+        g.bias = nullptr;
+    for (size_t t = tile; t < tile_end; ++t) {
+        size_t row = first_row(x.n_rows, t);
+        g.m = first_row(x.n_rows, t + 1) - row;
+        g.a = tile_at(x, row, g.m, k);
+        g.c = c + row * x.ldc;
+        if (next != nullptr) {
+            g.next = after(next, (t - tile) * share);
+            g.next_bytes = share;
+        }
+        kernels.panel_gemm[static_cast<size_t>(type)](g);
+    }
+}
+
+// All tiles, a few, times one panel of each stream.
+void multiply_streams(const KernelTable& kernels, const Product& x, PanelGemm g) {
+    size_t n_tiles = tile_count(x.n_rows);
+    size_t kc = kFewBytes / static_cast<size_t>(panel_bytes(x.type, kGroup)) * kGroup;
+    if (n_tiles == 1)
+        kc = x.k;
+    const void* b = g.b;
+    size_t k = 0;
+    do {
+        size_t n_k = x.k - k < kc ? x.k - k : kc;
+        g.b = after(b, panel_bytes(x.type, k));
+        const void* next = after(g.b, n_tiles == 1 ? kAhead : panel_bytes(x.type, n_k));
+        multiply_tiles(kernels, x, g, x.type, k, n_k, 0, n_tiles, next);
+        k += n_k;
+    } while (k < x.k);
+}
+
+// A few rows: the weights pass once, and that is the whole cost. Stream s is the panels from
+// s * n_quads on; those that are left over are neighbours.
+void multiply_few(const Compute& compute, const Product& x) {
     ThreadPool* pool = pool_for(compute, x);
     size_t n_threads = thread_count(pool);
-    size_t step = n_threads == 1
-                      ? n_panels
-                      : round_up(divide_up(n_panels, n_threads * kUnitsPerThread), size_t{4});
-    for_each_unit(pool, divide_up(n_panels, step), [&](size_t unit, size_t) {
-        size_t panel = unit * step;
-        kernel(whole(x, panel, n_panels - panel < step ? n_panels - panel : step));
+    size_t n_panels = panel_count(x.n), n_quads = n_panels / kStreams;
+    size_t n_units = n_threads == 1 ? 1 : n_threads * kUnitsPerThread;
+    for_each_unit(pool, n_units, [&](size_t unit, size_t) {
+        size_t end = n_quads * (unit + 1) / n_units;
+        for (size_t quad = n_quads * unit / n_units; quad < end; ++quad)
+            multiply_streams(compute.kernels(), x, panels_of(x, quad, kStreams, n_quads));
+        size_t done = n_quads * kStreams;
+        if (unit + 1 == n_units && done < n_panels)
+            multiply_streams(compute.kernels(), x, panels_of(x, done, n_panels - done, 1));
     });
 }
 
@@ -84,44 +130,33 @@ size_t block_inputs(ElementType type, size_t k) {
     return n_blocks == 0 ? 0 : round_up(divide_up(k, n_blocks), kGroup);
 }
 
-// Panels of f32 in place of g's: widened into `wide`.
-void widen_panels(const KernelTable& kernels, PanelGemm* g, float* wide) {
+// The first n_k inputs of g's panels of q8 as f32, in `wide`, in their place.
+void widen_panels(const KernelTable& kernels, PanelGemm* g, size_t n_k, float* wide) {
     for (size_t p = 0; p * kPanel < g->n; ++p)
-        kernels.widen_q8(wide + p * g->k * kPanel, after(g->b, p * g->b_stride), g->k);
+        kernels.widen_q8(wide + p * n_k * kPanel, after(g->b, p * g->b_stride), n_k);
     g->b = wide;
-    g->b_stride = g->k * kPanel;
+    g->b_stride = n_k * kPanel;
 }
 
 // The tiles [tile, tile_end) times the panels [panel, panel_end). wide: where a block of weights
 // becomes f32, once for all tiles; nullptr: nowhere.
 void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, size_t tile_end,
                     size_t panel, size_t panel_end, float* wide) {
-    auto kernel = kernels.panel_gemm[wide == nullptr ? static_cast<size_t>(x.type) : 0];
     const size_t kc = block_inputs(x.type, x.k);
     size_t k = 0;
     do {
         size_t n_k = x.k - k < kc ? x.k - k : kc;
-        bool last = k + n_k == x.k;
         for (size_t p = panel; p < panel_end; p += kernels.tile_panels) {
             size_t left = panel_end - p;
-            PanelGemm g = whole(x, p, left < kernels.tile_panels ? left : kernels.tile_panels);
+            size_t n_panels = left < kernels.tile_panels ? left : kernels.tile_panels;
+            PanelGemm g = panels_of(x, p, n_panels, 1);
             g.b = after(g.b, panel_bytes(x.type, k));
-            g.k = n_k;
-            if (k > 0)
-                g.accumulate = true;
-            if (!last)
-                g.bias = nullptr;
-            if (wide != nullptr)
-                widen_panels(kernels, &g, wide);
-            g.prefetch = wide == nullptr;
-            float* c = g.c;
-            for (size_t t = tile; t < tile_end; ++t) {
-                size_t row = first_row(x.n_rows, t);
-                g.m = first_row(x.n_rows, t + 1) - row;
-                g.a = tile_at(x, row, g.m, k);
-                g.c = c + row * x.ldc;
-                kernel(g);
-                g.prefetch = false;  // the first tile's was enough
+            if (wide != nullptr) {
+                widen_panels(kernels, &g, n_k, wide);
+                multiply_tiles(kernels, x, g, ElementType::f32, k, n_k, tile, tile_end, nullptr);
+            } else {
+                const void* next = after(g.b, n_panels * panel_bytes(x.type, x.k));
+                multiply_tiles(kernels, x, g, x.type, k, n_k, tile, tile_end, next);
             }
         }
         k += n_k;
@@ -164,8 +199,8 @@ void multiply(const Compute& compute, const Product& x) {
     size_t n_tiles = tile_count(x.n_rows);
     if (n_tiles == 0 || x.n == 0)
         return;
-    if (n_tiles == 1)
-        return multiply_one_tile(compute, x);
+    if (n_tiles <= kFewTiles)
+        return multiply_few(compute, x);
     ThreadPool* pool = pool_for(compute, x);
     size_t n_threads = thread_count(pool);
     size_t n_panels = panel_count(x.n);

@@ -39,7 +39,7 @@ std::vector<float> outputs(const KernelTable& table) {
     all.push_back(table.sum_exp(x.data(), n, 12));
     for (size_t m = 1; m <= kMaxRowTile; ++m) {  // m rows, three panels, 40 inputs
         table.panel_gemm[0](
-            {y.data(), 48, x.data(), m, w.data(), 640, 45, 40, w.data() + 7, false, false});
+            {y.data(), 48, x.data(), m, w.data(), 640, 45, 40, w.data() + 7, false});
         for (size_t i = 0; i < m; ++i)
             all.insert(all.end(), &y[i * 48], &y[i * 48] + 45);
     }

@@ -168,14 +168,24 @@ struct Problem {
         return with_bias ? acc + bias[j] : acc;
     }
 
+    PanelGemm operands(float* c) {
+        return {
+            c,         ldc, a.data(), m, b.data(), stride, n, k, with_bias ? bias.data() : nullptr,
+            accumulate};
+    }
+
     // c, with whatever stood between its rows.
-    std::vector<float> run(const KernelTable& table, bool prefetch) {
+    std::vector<float> run(const KernelTable& table, bool reads_on = false) {
         Guarded<float> c(m == 0 ? 0 : (m - 1) * ldc + n, 3);
         for (size_t i = 0; i < c.size(); ++i) {
             c[i] = accumulate || i % ldc >= n ? c_start[i] : NAN;  // an overwritten c is not read
         }
-        table.panel_gemm[type]({c.data(), ldc, a.data(), m, b.data(), stride, n, k,
-                                with_bias ? bias.data() : nullptr, accumulate, prefetch});
+        PanelGemm g = operands(c.data());
+        if (reads_on) {  // from inside b to past its end
+            g.next = b.data() + b.size() / 2;
+            g.next_bytes = b.size();
+        }
+        table.panel_gemm[type](g);
         CHECK(c.intact());
         for (size_t i = 0; i < c.size(); ++i) {
             if (i % ldc >= n)
@@ -188,7 +198,7 @@ struct Problem {
 void compare(size_t m, size_t n, size_t k, Numbers& numbers) {
     for (size_t type = 0; type < kKernelTypes; ++type) {
         Problem p(m, n, k, type, numbers.below(2) == 0, numbers.below(2) == 0, numbers);
-        std::vector<float> truth = p.run(test::scalar(), false);
+        std::vector<float> truth = p.run(test::scalar());
         test::for_each_table([&](const KernelTable& table) {
             if (!table.exact)
                 return;
@@ -196,8 +206,8 @@ void compare(size_t m, size_t n, size_t k, Numbers& numbers) {
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
-            for (bool prefetch : {false, true}) {
-                std::vector<float> found = p.run(table, prefetch);
+            for (bool reads_on : {false, true}) {
+                std::vector<float> found = p.run(table, reads_on);
                 CHECK(test::first_difference(found.data(), truth.data(), truth.size()) ==
                       truth.size());
             }
@@ -213,7 +223,7 @@ TEST_CASE("kernels gemm: the reference is one fma after another, upwards, then t
         for (bool accumulate : {false, true}) {
             for (bool with_bias : {false, true}) {
                 Problem p(5, 37, 77, type, accumulate, with_bias, numbers);
-                std::vector<float> c = p.run(test::scalar(), false);
+                std::vector<float> c = p.run(test::scalar());
                 for (size_t i = 0; i < p.m; ++i) {
                     for (size_t j = 0; j < p.n; ++j)
                         CHECK(test::same_bits(c[i * p.ldc + j], p.sum(i, j)));
@@ -248,7 +258,7 @@ TEST_CASE("kernels gemm: a sum that begins at +0 stays +0 over negative zeros") 
         float a[2] = {0.0f, 0.0f}, b[32], c[16];
         for (float& x : b)
             x = -1;
-        table.panel_gemm[0]({c, 16, a, 1, b, 32, 16, 2, nullptr, false, false});
+        table.panel_gemm[0]({c, 16, a, 1, b, 32, 16, 2, nullptr, false});
         for (float x : c)
             CHECK(float_to_bits(x) == 0);
     });
@@ -263,8 +273,8 @@ TEST_CASE("kernels gemm: subnormals and the largest numbers of the reduced types
             float f16[16], bf16[16], one = 1;
             for (uint32_t j = 0; j < 16; ++j)
                 b[j] = static_cast<uint16_t>(base + j);
-            table.panel_gemm[1]({f16, 16, &one, 1, b, 16, 16, 1, nullptr, false, false});
-            table.panel_gemm[2]({bf16, 16, &one, 1, b, 16, 16, 1, nullptr, false, false});
+            table.panel_gemm[1]({f16, 16, &one, 1, b, 16, 16, 1, nullptr, false});
+            table.panel_gemm[2]({bf16, 16, &one, 1, b, 16, 16, 1, nullptr, false});
             for (uint32_t j = 0; j < 16; ++j) {
                 float want = f16_to_float(b[j]) + 0.0f;  // -0 is added to +0
                 REQUIRE(test::same_bits(f16[j], want));
@@ -276,6 +286,49 @@ TEST_CASE("kernels gemm: subnormals and the largest numbers of the reduced types
             }
         }
     });
+}
+
+TEST_CASE("kernels gemm: panels whose outputs lie apart have the bits of neighbours") {
+    Numbers numbers(7);
+    for (size_t type = 0; type < kKernelTypes; ++type) {
+        for (size_t m = 1; m <= kMaxRowTile; ++m) {
+            for (size_t n : {17, 53, 64, 144}) {
+                Problem p(m, n, 40, type, numbers.below(2) == 0, false, numbers);
+                test::for_each_table([&](const KernelTable& table) {
+                    std::vector<float> truth = p.run(table);
+                    // c and the bias with 5 numbers behind each panel's.
+                    size_t apart = 21, ldc = n / 16 * apart + n % 16;
+                    Guarded<float> c(m * ldc, 3), bias(ldc, 5);
+                    auto place = [&](size_t j) { return j / 16 * apart + j % 16; };
+                    for (size_t i = 0; i < c.size(); ++i)
+                        c[i] = NAN;
+                    for (size_t j = 0; j < n; ++j) {
+                        bias[place(j)] = p.bias[j];
+                        for (size_t i = 0; i < m; ++i)
+                            c[i * ldc + place(j)] = p.c_start[i * p.ldc + j];
+                    }
+                    PanelGemm g = p.operands(c.data());
+                    g.ldc = ldc;
+                    g.apart = apart;
+                    g.bias = bias.data();
+                    table.panel_gemm[type](g);
+                    CHECK(c.intact());
+                    for (size_t i = 0; i < m; ++i) {
+                        size_t at = 0;
+                        for (size_t j = 0; j < n; ++at) {
+                            if (at != place(j)) {
+                                REQUIRE(std::isnan(c[i * ldc + at]));
+                                continue;
+                            }
+                            float want = truth[i * p.ldc + j] + p.bias[j];
+                            REQUIRE(test::same_bits(c[i * ldc + at], want));
+                            j++;
+                        }
+                    }
+                });
+            }
+        }
+    }
 }
 
 TEST_CASE("kernels widen_q8: a panel becomes f32, exactly") {
@@ -366,7 +419,7 @@ TEST_CASE("kernels quantize: what is not finite makes every output of q4 NaN") {
                 f = 1;
             x[40] = bad;
             table.quantize(a, x, 64, 1, 64);
-            table.panel_gemm[kQ4]({c, 16, a, 1, b, sizeof b, 16, 64, nullptr, false, false});
+            table.panel_gemm[kQ4]({c, 16, a, 1, b, sizeof b, 16, 64, nullptr, false});
             for (float f : c)
                 CHECK(std::isnan(f));
         }
