@@ -1,3 +1,8 @@
+// 64-bit offsets on 32-bit machines; before any header.
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+
 #include "base/file.h"
 
 #include <errno.h>
@@ -54,7 +59,8 @@ Status map_open_file(int fd, const unsigned char** data, size_t* n_bytes) {
 using TakeFile = Status (*)(int fd, const unsigned char** data, size_t* n_bytes);
 
 Status take_file(const char* path, TakeFile take, const unsigned char** data, size_t* n_bytes) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    // O_NONBLOCK: a FIFO of this name must not hang us; for a regular file it means nothing.
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return system_error("cannot be opened");
     Status status = take(fd, data, n_bytes);
@@ -76,6 +82,54 @@ void unmap_file(const unsigned char* data, size_t n_bytes) {
     free_pages(data, n_bytes);
 }
 
+namespace {
+
+static_assert(sizeof(off_t) == 8, "files are longer than 2 GB");
+
+// What can be written to: a regular file, through links, or a name where nothing is. A link to
+// nothing is refused, as cp does: what it was to lead to is anyone's guess.
+Status check_place(const char* path, bool* exists, mode_t* mode) {
+    struct stat info;
+    size_t length = path == nullptr ? 0 : strlen(path);
+    if (length == 0)
+        return Status::error(Code::bad_argument, "the path is empty");
+    *exists = stat(path, &info) == 0;
+    if (*exists) {
+        *mode = info.st_mode & 0777;
+        return S_ISREG(info.st_mode) ? Status()
+                                     : Status::error(Code::io, "exists and is not a regular file");
+    }
+    if (errno != ENOENT)
+        return system_error("cannot be written");
+    if (path[length - 1] == '/')
+        return Status::error(Code::io, "cannot be written: it is the name of a folder");
+    if (lstat(path, &info) == 0)
+        return Status::error(Code::io, "cannot be written: a link to nothing");
+    *mode = 0666;
+    return Status();
+}
+
+// "/proc/self/fd/3", the name that a nameless file has until it is given one.
+struct DescriptorName {
+    char text[40];
+    explicit DescriptorName(int fd) { snprintf(text, sizeof text, "/proc/self/fd/%d", fd); }
+};
+
+constexpr int kMostNames = 1000;
+
+}  // namespace
+
+// Puts the next name for a temporary file beside the target into temporary_; false past the last.
+// It is shorter than many targets: names have at most 255 bytes.
+bool OutputFile::next_name() {
+    const char* slash = strrchr(path_, '/');
+    size_t folder = slash == nullptr ? 0 : static_cast<size_t>(slash - path_) + 1;
+    memcpy(temporary_, path_, folder);
+    snprintf(temporary_ + folder, kNameBytes, ".%ld-%d.part", static_cast<long>(getpid()),
+             n_names_);
+    return n_names_++ < kMostNames;
+}
+
 OutputFile::~OutputFile() {
     if (fd_ >= 0)
         close(fd_);
@@ -86,32 +140,16 @@ OutputFile::~OutputFile() {
 }
 
 Status OutputFile::create(const char* path, uint64_t n_bytes) {
-    struct stat info;
-    bool exists = stat(path, &info) == 0;
-    if (exists && !S_ISREG(info.st_mode)) {
-        return Status::error(Code::io, "exists and is not a regular file");
-    }
+    bool exists = false;
+    mode_t mode = 0;
+    MINIGPT_TRY(check_place(path, &exists, &mode));
     path_ = exists ? realpath(path, nullptr) : strdup(path);
     if (path_ == nullptr)
         return system_error("cannot be written");
-    size_t size = strlen(path_) + 32;
-    temporary_ = static_cast<char*>(malloc(size));
+    temporary_ = static_cast<char*>(malloc(strlen(path_) + kNameBytes));
     if (temporary_ == nullptr)
         return Status::error(Code::out_of_memory, "no memory for its name");
-    mode_t mode = exists ? info.st_mode & 0777 : 0666;
-#if defined(O_TMPFILE)
-    const char* slash = strrchr(path_, '/');
-    size_t folder = slash == nullptr ? 0 : static_cast<size_t>(slash - path_) + 1;
-    snprintf(temporary_, size, "%.*s.", static_cast<int>(folder), path_);
-    fd_ = open(temporary_, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-#endif
-    snprintf(temporary_, size, "%s.%ld.part", path_, static_cast<long>(getpid()));
-    if (fd_ < 0) {
-        fd_ = open(temporary_, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
-        if (fd_ < 0)
-            return system_error("cannot be written");
-        named_ = true;
-    }
+    MINIGPT_TRY(open_temporary(mode));
     if (exists && fchmod(fd_, mode) != 0)
         return system_error("cannot be written");
     if (n_bytes > static_cast<uint64_t>(LLONG_MAX) ||
@@ -129,6 +167,28 @@ Status OutputFile::create(const char* path, uint64_t n_bytes) {
     if (ftruncate(fd_, static_cast<off_t>(n_bytes)) != 0)
         return system_error("cannot be written");
     return Status();
+}
+
+Status OutputFile::open_temporary(mode_t mode) {
+#if defined(O_TMPFILE)
+    const char* slash = strrchr(path_, '/');
+    size_t folder = slash == nullptr ? 0 : static_cast<size_t>(slash - path_) + 1;
+    memcpy(temporary_, path_, folder);
+    strcpy(temporary_ + folder, ".");
+    fd_ = open(temporary_, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+    // It is given its name by way of /proc, which a chroot may not have.
+    if (fd_ >= 0 && access(DescriptorName(fd_).text, F_OK) != 0) {
+        close(fd_);
+        fd_ = -1;
+    }
+#endif
+    while (fd_ < 0 && next_name()) {
+        fd_ = open(temporary_, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
+        named_ = fd_ >= 0;
+        if (!named_ && errno != EEXIST)
+            break;
+    }
+    return fd_ >= 0 ? Status() : system_error("cannot be written");
 }
 
 Status OutputFile::write(uint64_t offset, const void* data, size_t n_bytes) {
@@ -157,15 +217,15 @@ Status OutputFile::map(const unsigned char** data, size_t* n_bytes) {
 }
 
 Status OutputFile::commit() {
-    if (!named_) {
-        // A nameless file cannot replace another; it is named first, then renamed.
-        char self[64];
-        snprintf(self, sizeof self, "/proc/self/fd/%d", fd_);
-        if (linkat(AT_FDCWD, self, AT_FDCWD, temporary_, AT_SYMLINK_FOLLOW) != 0) {
-            return system_error("cannot be written");
-        }
-        named_ = true;
+    // A nameless file cannot replace another; it is named first, then renamed.
+    while (!named_ && next_name()) {
+        named_ = linkat(AT_FDCWD, DescriptorName(fd_).text, AT_FDCWD, temporary_,
+                        AT_SYMLINK_FOLLOW) == 0;
+        if (!named_ && errno != EEXIST)
+            break;
     }
+    if (!named_)
+        return system_error("cannot be written");
     int fd = fd_;
     fd_ = -1;
     if (close(fd) != 0)

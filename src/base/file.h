@@ -1,6 +1,8 @@
 // Files: mapped or read whole, written beside the target and renamed into place.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -16,7 +18,7 @@ Status read_file(const char* path, const unsigned char** data, size_t* n_bytes);
 void unmap_file(const unsigned char* data, size_t n_bytes);
 
 // A file that appears complete or not at all. Until commit() the old file, if any, is untouched;
-// a killed process leaves nothing where the file system has nameless files (O_TMPFILE).
+// a killed process leaves nothing where the system has nameless files (O_TMPFILE, and /proc).
 class OutputFile {
 public:
     OutputFile() = default;
@@ -24,7 +26,8 @@ public:
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
 
-    // Reserves n_bytes (a full disk is found here), zero-filled. The path is copied.
+    // Reserves n_bytes (a full disk is found here), zero-filled. The path is copied. Errors: io,
+    // bad_argument (an empty path), not_supported, out_of_memory.
     Status create(const char* path, uint64_t n_bytes);
     Status write(uint64_t offset, const void* data, size_t n_bytes);
     // Maps what was written so far, read-only, once; unmap_file ends it, and forget_pages
@@ -33,7 +36,13 @@ public:
     Status commit();
 
 private:
+    static constexpr size_t kNameBytes = 40;  // of a temporary name, without its folder
+
+    Status open_temporary(mode_t mode);
+    bool next_name();
+
     int fd_ = -1;
+    int n_names_ = 0;
     char* path_ = nullptr;       // the target, its symbolic links resolved
     char* temporary_ = nullptr;  // its name until then; unused while the file is nameless
     bool named_ = false;

@@ -23,8 +23,10 @@ public:
 
 private:
     Status error() const;
+    bool next_name();
 
     int fd_ = -1;
+    int n_names_ = 0;
     bool is_named_ = false;  // temporary_ is there
     std::string path_, temporary_;
 };
