@@ -15,7 +15,9 @@ class ThreadPool;    // src/base/thread_pool.h
 // table of this CPU; it owns nothing and allocates nothing.
 //
 // One Compute may serve many sessions and may be used from many threads; calls that need its
-// pool then take turns. It must outlive whatever uses it.
+// pool then take turns. It must outlive whatever uses it. Its threads are the process's that made
+// it: in a child of fork() they do not run, and a call that needs them waits for ever. A child
+// makes a Compute of its own, or uses one without threads.
 class Compute {
 public:
     Compute();

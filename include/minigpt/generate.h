@@ -56,7 +56,8 @@ public:
     // logits [n_vocab]; seen [n_seen]: the ids so far, for the penalty. NaN is never picked
     // unless nothing else is there (then id 0), minus infinity only if no other number is there.
     // Plus infinities share all. A token of under 2^-44 times the best's probability may be taken
-    // as impossible. One draw a call, none where the choice is greedy. Allocates nothing.
+    // as impossible. One draw a call, none where the choice is greedy. Allocates nothing. -1 before
+    // create().
     int32_t sample(const float* logits, const int32_t* seen, size_t n_seen);
 
 private:

@@ -16,11 +16,11 @@ struct ModelWeights;  // src/model/layers.h
 
 // One tensor of an open model, in place.
 struct TensorInfo {
-    TensorSpec spec;
-    ElementType type;
-    const void* data;
-    uint64_t bytes;     // in the file, padding of the last panel included
-    uint64_t checksum;  // hash64 of those bytes, as stored
+    TensorSpec spec = {};
+    ElementType type = ElementType::f32;
+    const void* data = nullptr;
+    uint64_t bytes = 0;     // in the file, padding of the last panel included
+    uint64_t checksum = 0;  // hash64 of those bytes, as stored
 };
 
 // A prompt, and what the logits after it were where the file was made; see verify.h.
@@ -44,6 +44,10 @@ public:
     //
     // Errors: io; bad_file with the field, what was found and what was expected. The header, the
     // directory and their checksum are verified here, the weights by check_weights().
+    //
+    // A mapped file must stay as it is: when another program cuts it short, or its disk fails, a
+    // read of what is gone is SIGBUS, which a library cannot turn into a Status. Replacing a file
+    // by renaming, as the writer does, is safe. Where neither can be sure, load() reads it.
     Status open(const char* path);
 
     // The same, read into memory in the largest pages the system gives: a long run reads its
@@ -56,18 +60,25 @@ public:
 
     // Hashes every tensor and section against its checksum: bad_file with the name of the first
     // that differs. Runs at read bandwidth on `compute`'s threads.
+    // bad_argument if the model is not open.
     Status check_weights(const Compute& compute) const;
+    // The same in parts: all that is no tensor; one tensor.
+    Status check_sections(const Compute& compute) const;
+    Status check_tensor(size_t index, const Compute& compute) const;
 
     bool is_open() const { return image_ != nullptr; }
     const Config& config() const { return config_; }
     size_t n_tensors() const { return n_tensors_; }
-    TensorInfo tensor(size_t index) const;  // index < n_tensors(), in tensor_spec's order
+    // In tensor_spec's order; one without data for an index that is not below n_tensors(), which is
+    // 0 before open().
+    TensorInfo tensor(size_t index) const;
     uint64_t file_bytes() const { return bytes_; }
 
     // The tokenizer's tables, in place; nullptr and 0 if the model has none. See tokenizer.h.
     const void* tokenizer(size_t* bytes) const;
 
-    // The file's self-test; index < n_self_tests(), which is 0 in a file without one.
+    // The file's self-test; index < n_self_tests(), which is 0 in a file without one. One without
+    // ids for another index.
     size_t n_self_tests() const;
     SelfTest self_test(size_t index) const;
 
@@ -176,7 +187,7 @@ public:
     // The tokens every sequence began with, by SessionOptions::prefix.
     size_t n_prefix() const;
 
-    const Model& model() const { return *model_; }
+    const Model& model() const;  // one that is not open before create()
     size_t n_seq() const { return n_seq_; }
     size_t n_ctx() const { return n_ctx_; }
 

@@ -109,6 +109,7 @@ struct WriterOptions {
     // Of the matrices and tables; norms and biases are f32. q8 and q4 have f16 positions, and q4
     // has a q8 token table and head.
     ElementType type = ElementType::f32;
+    bool f32_positions = false;       // the position table is f32, whatever `type` is
     const void* tokenizer = nullptr;  // tables made by build_tokenizer (tokenizer.h); may be empty
     size_t tokenizer_bytes = 0;
     const char* source_format = "";  // provenance: "safetensors", ...
@@ -140,7 +141,9 @@ public:
     // none of ElementType's.
     static Status image_bytes(const Config& config, const WriterOptions& options, uint64_t* bytes);
 
-    // Into a file, replaced by finish().
+    // Into a file, replaced by finish(). Errors of both: as image_bytes(); bad_argument (an empty
+    // path, an image that is not aligned); what Tokenizer::open() says of the tokenizer, and tables
+    // of other than n_vocab tokens; io, out_of_memory.
     Status open(const char* path, const Config& config, const WriterOptions& options);
     // Into memory, 64-byte aligned, of at least image_bytes(). Usable after finish().
     Status open(void* image, size_t bytes, const Config& config, const WriterOptions& options);

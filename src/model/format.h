@@ -70,10 +70,11 @@ inline bool is_grouped(ElementType type) {
     return type == ElementType::q8 || type == ElementType::q4;
 }
 
-// The element type of a tensor in a file whose matrices are of `type`: the position table is
-// never grouped, and the token table, whose every row is a logit of its own, never q4.
-inline ElementType stored_type(const TensorSpec& spec, ElementType type) {
-    if (spec.layout == Layout::vector)
+// The element type of a tensor in a file that is written so: the position table is never grouped,
+// and the token table, whose every row is a logit of its own, never q4.
+inline ElementType stored_type(const TensorSpec& spec, const WriterOptions& options) {
+    ElementType type = options.type;
+    if (spec.layout == Layout::vector || (spec.layout == Layout::rows && options.f32_positions))
         return ElementType::f32;
     if (spec.layout == Layout::rows && is_grouped(type))
         return ElementType::f16;

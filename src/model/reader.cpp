@@ -117,7 +117,7 @@ Status take(const char* name, uint64_t offset, uint64_t bytes, uint64_t file_byt
     return Status();
 }
 
-Status check_tensor(const FileTensor& t, const TensorSpec& spec) {
+Status check_entry(const FileTensor& t, const TensorSpec& spec) {
     if (memcmp(t.name, spec.name, sizeof t.name) != 0) {
         return Status::error(Code::bad_file, "tensor %.*s stands where %s is expected",
                              static_cast<int>(sizeof t.name), t.name, spec.name);
@@ -271,7 +271,7 @@ Status Model::parse(const void* data, size_t bytes) {
     for (size_t i = 0; i < h.n_tensors; i++) {
         FileTensor t = read_as<FileTensor>(directory + i * sizeof t);
         TensorSpec spec = tensor_spec(config, i);
-        MINIGPT_TRY(check_tensor(t, spec));
+        MINIGPT_TRY(check_entry(t, spec));
         MINIGPT_TRY(take(spec.name, t.offset, t.bytes, h.file_bytes, &at));
     }
     if (at != h.file_bytes)
@@ -290,6 +290,8 @@ Status Model::parse(const void* data, size_t bytes) {
 }
 
 TensorInfo Model::tensor(size_t index) const {
+    if (index >= n_tensors_)
+        return TensorInfo();
     FileTensor t = read_as<FileTensor>(directory_ + index * sizeof(FileTensor));
     return {tensor_spec(config_, index), static_cast<ElementType>(t.type), image_ + t.offset,
             t.bytes, t.hash};
@@ -300,7 +302,9 @@ const void* Model::tokenizer(size_t* bytes) const {
     return tokenizer_;
 }
 
-Status Model::check_weights(const Compute& compute) const {
+Status Model::check_sections(const Compute& compute) const {
+    if (!is_open())
+        return Status::error(Code::bad_argument, "the model is not open");
     FileHeader h = read_as<FileHeader>(image_);
     for (uint32_t i = 0; i < h.n_sections; i++) {
         FileSection s = read_as<FileSection>(image_ + sizeof h + i * sizeof s);
@@ -310,15 +314,24 @@ Status Model::check_weights(const Compute& compute) const {
         return Status::error(Code::bad_file, "%s is damaged: its checksum differs",
                              section_name(s.kind));
     }
-    for (size_t i = 0; i < n_tensors_; i++) {
-        TensorInfo t = tensor(i);
-        uint64_t hash = hash64(t.data, static_cast<size_t>(t.bytes), compute.pool());
-        if (hash == t.checksum)
-            continue;
-        return Status::error(Code::bad_file,
-                             "%s is damaged: its checksum is %016llx; expected %016llx",
-                             t.spec.name, Ull{hash}, Ull{t.checksum});
-    }
+    return Status();
+}
+
+Status Model::check_tensor(size_t index, const Compute& compute) const {
+    if (index >= n_tensors_)
+        return Status::error(Code::bad_argument, "tensor %zu of %zu", index, n_tensors_);
+    TensorInfo t = tensor(index);
+    uint64_t hash = hash64(t.data, static_cast<size_t>(t.bytes), compute.pool());
+    if (hash == t.checksum)
+        return Status();
+    return Status::error(Code::bad_file, "%s is damaged: its checksum is %016llx; expected %016llx",
+                         t.spec.name, Ull{hash}, Ull{t.checksum});
+}
+
+Status Model::check_weights(const Compute& compute) const {
+    MINIGPT_TRY(check_sections(compute));
+    for (size_t i = 0; i < n_tensors_; i++)
+        MINIGPT_TRY(check_tensor(i, compute));
     return Status();
 }
 

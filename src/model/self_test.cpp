@@ -183,6 +183,8 @@ size_t Model::n_self_tests() const {
 }
 
 SelfTest Model::self_test(size_t index) const {
+    if (index >= n_self_tests())
+        return {nullptr, 0, 0, 0};
     const unsigned char* cases = self_test_ + sizeof(SelfTestHeader);
     const int32_t* ids =
         reinterpret_cast<const int32_t*>(cases + n_self_tests() * sizeof(SelfTestCase));

@@ -200,6 +200,10 @@ Status session_bytes(const Model& model, const SessionOptions& options, size_t* 
     return Status();
 }
 
+namespace {
+const Model kClosed;
+}
+
 Session::~Session() {
     if (owned_)
         free(memory_);
@@ -238,6 +242,10 @@ Status Session::create(const Model& model, const SessionOptions& options) {
     *buffers_ = place_buffers(model, plan, *compute_, &layouter);
     begin_with_prefix(*buffers_, model.config(), plan);
     return Status();
+}
+
+const Model& Session::model() const {
+    return model_ != nullptr ? *model_ : kClosed;
 }
 
 size_t Session::n_past(size_t seq) const {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/pages.h"
 #include "minigpt/model.h"
+#include "minigpt/tokenizer.h"
 #include "minigpt/weights.h"
 #include "model/encode.h"
 #include "model/format.h"
@@ -54,17 +55,30 @@ Status plan_file(const Config& config, const WriterOptions& options, FilePlan* p
     plan->tensors_offset = at;
     for (size_t i = 0; i < plan->n_tensors; i++) {
         TensorSpec spec = tensor_spec(config, i);
-        at = align_up(at + stored_bytes(spec, stored_type(spec, options.type)));
+        at = align_up(at + stored_bytes(spec, stored_type(spec, options)));
     }
     plan->file_bytes = at;
     return Status();
+}
+
+// Tables that a reader would refuse are not written.
+Status check_tokenizer(const Config& config, const WriterOptions& options) {
+    if (options.tokenizer_bytes == 0)
+        return Status();
+    if (options.tokenizer == nullptr)
+        return Status::error(Code::bad_argument, "tokenizer: no tables, but their size");
+    Tokenizer tokenizer;
+    MINIGPT_TRY(tokenizer.open(options.tokenizer, options.tokenizer_bytes));
+    if (tokenizer.n_tokens() == config.n_vocab)
+        return Status();
+    return Status::error(Code::bad_argument, "tokenizer: %zu tokens, but n_vocab is %lu",
+                         tokenizer.n_tokens(), static_cast<unsigned long>(config.n_vocab));
 }
 
 }  // namespace
 
 struct Writer::State {
     Config config;
-    ElementType type;
     bool allow_non_finite;
     FilePlan plan;
     Buffer<unsigned char> header;  // filled in as tensors come
@@ -97,7 +111,7 @@ struct Writer::State {
         return write(offset, data, bytes);
     }
 
-    void fill_header();
+    void fill_header(const WriterOptions& options);
     Status start_image(void* to, size_t bytes);
     Status write_sections(const WriterOptions& options);
     Status write_self_test();
@@ -106,7 +120,7 @@ struct Writer::State {
     Status add(size_t index, const TensorSpec& spec, const ArrayView& array);
 };
 
-void Writer::State::fill_header() {
+void Writer::State::fill_header(const WriterOptions& options) {
     FileHeader h = {};
     memcpy(h.magic, kMagic, sizeof kMagic);
     h.version = kFormatVersion;
@@ -137,7 +151,7 @@ void Writer::State::fill_header() {
         TensorSpec spec = tensor_spec(config, i);
         FileTensor t = {};
         memcpy(t.name, spec.name, sizeof t.name);
-        ElementType stored = stored_type(spec, type);
+        ElementType stored = stored_type(spec, options);
         t.type = static_cast<uint32_t>(stored);
         t.layout = static_cast<uint32_t>(spec.layout);
         t.shape[0] = spec.shape[0];
@@ -259,6 +273,7 @@ Status Writer::start(const Config& config, const WriterOptions& options) {
         return Status::error(Code::bad_argument, "the writer is open already");
     FilePlan plan;
     MINIGPT_TRY(plan_file(config, options, &plan));
+    MINIGPT_TRY(check_tokenizer(config, options));
     state_ = new (std::nothrow) State;
     if (state_ == nullptr || !state_->header.allocate(static_cast<size_t>(plan.header_bytes)) ||
         !state_->added.allocate(plan.n_tensors) || !state_->scratch.allocate(kScratchBytes)) {
@@ -266,12 +281,11 @@ Status Writer::start(const Config& config, const WriterOptions& options) {
         return Status::error(Code::out_of_memory, "no memory for the writer");
     }
     state_->config = config;
-    state_->type = options.type;
     state_->allow_non_finite = options.allow_non_finite;
     state_->plan = plan;
     memset(state_->header.data(), 0, state_->header.size());
     memset(state_->added.data(), 0, state_->added.size());
-    state_->fill_header();
+    state_->fill_header(options);
     return Status();
 }
 

@@ -304,8 +304,10 @@ Status Sampler::create(const SamplerOptions& options, size_t n_vocab) {
 }
 
 int32_t Sampler::sample(const float* logits, const int32_t* seen, size_t n_seen) {
-    FpEnvironment guard;
     SamplerMemory* m = memory_;
+    if (m == nullptr)
+        return -1;
+    FpEnvironment guard;
     load(m, logits, seen, n_seen, options_.repeat_penalty);
     size_t best_id = best_of(*m);
     float best = m->values[best_id];
