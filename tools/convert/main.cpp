@@ -1,5 +1,9 @@
 // convert: a checkpoint in, a weight file out. The command line.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +14,7 @@
 #include "convert.h"
 #include "emit.h"
 #include "emit_elf.h"
+#include "file.h"
 #include "list.h"
 #include "progress.h"
 
@@ -19,12 +24,21 @@ using minigpt::convert::Failure;
 using minigpt::convert::Options;
 using minigpt::convert::Report;
 
-constexpr char kUsage[] =
-    "usage: convert SRC -o OUT.mgpt [--type f32|f16|bf16|q8|q4] [--vocab PATH] [--n-head N]\n"
-    "               [--activation gelu_tanh|gelu_erf] [--force]\n"
-    "       convert SRC -o OUT.safetensors [--force]\n"
-    "       convert --list SRC\n"
-    "       convert --emit c|obj MODEL.mgpt -o OUT [--target CPU] [--symbol NAME]\n";
+std::string g_program = "convert";  // as it is installed: minigpt-convert
+
+std::string usage() {
+    return "usage: " + g_program +
+           " SRC -o OUT.mgpt [--type f32|f16|bf16|q8|q4] [--vocab PATH] [--n-head N]\n"
+           "               [--activation gelu_tanh|gelu_erf] [--force]\n"
+           "       " +
+           g_program +
+           " SRC -o OUT.safetensors [--force]\n"
+           "       " +
+           g_program +
+           " --list SRC\n"
+           "       " +
+           g_program + " --emit c|obj MODEL.mgpt -o OUT [--target CPU] [--symbol NAME]\n";
+}
 
 constexpr char kHelp[] =
     "\n"
@@ -55,8 +69,43 @@ constexpr char kHelp[] =
     "\n"
     "Exit status: 0 done, 1 SRC was refused, 2 the command line was wrong.\n";
 
+// One line on stderr; the path keeps to it.
+void say(const std::string& path, const std::string& what) {
+    std::string line = g_program + ": " + path + ": " + what;
+    for (char& c : line) {
+        if (static_cast<unsigned char>(c) < 0x20)
+            c = '?';
+    }
+    fprintf(stderr, "%s\n", line.c_str());
+}
+
+// To stdout; the exit status. Whoever closed the pipe wants to hear no more.
+int print(const std::string& text) {
+    if (fputs(text.c_str(), stdout) >= 0 && fflush(stdout) == 0)
+        return 0;
+    if (errno != EPIPE)
+        say("standard output", strerror(errno));
+    return 1;
+}
+
+void on_bus_error(int) {
+    constexpr char kLine[] =
+        ": a mapped file became shorter while it was read, or its disk fails\n";
+    ssize_t ignored = write(STDERR_FILENO, g_program.data(), g_program.size());
+    ignored = write(STDERR_FILENO, kLine, sizeof kLine - 1);
+    (void)ignored;
+    _exit(1);
+}
+
+// A closed pipe and a file that may not grow are errors of write, told like any other.
+void take_signals() {
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGBUS, on_bus_error);
+}
+
 int wrong_usage(const char* what, const char* argument) {
-    fprintf(stderr, "convert: %s%s\n%s", what, argument, kUsage);
+    fprintf(stderr, "%s: %s%s\n%s", g_program.c_str(), what, argument, usage().c_str());
     return 2;
 }
 
@@ -121,8 +170,7 @@ int parse(int argc, char** argv, Options* options) {
         bool has_value =
             std::find(std::begin(kWithValue), std::end(kWithValue), arg) != std::end(kWithValue);
         if (arg == "--help" || arg == "-h") {
-            printf("%s%s", kUsage, kHelp);
-            return 0;
+            return print(usage() + kHelp);
         }
         if (arg == "--force") {
             options->force = true;
@@ -159,28 +207,28 @@ int run(const Options& options) {
         failure = minigpt::convert::convert(options, show, &report);
     }
     if (!failure.status.ok()) {
-        for (char& c : failure.path) {
-            if (static_cast<unsigned char>(c) < 0x20)
-                c = '?';  // the error stays on its line
-        }
-        fprintf(stderr, "convert: %s: %s\n", failure.path.c_str(), failure.status.message());
+        say(failure.path, failure.status.message());
         return 1;
     }
     if (listing.empty())
         listing = minigpt::convert::text_of(report, options);
-    fputs(listing.c_str(), stdout);
-    return 0;
+    if (!report.advice.empty())
+        say(options.source, report.advice);
+    return print(listing);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    take_signals();
+    if (argc > 0 && argv[0][0] != '\0')
+        g_program = minigpt::convert::name_of_path(argv[0]);
     Options options;
     try {
         int status = parse(argc, argv, &options);
         return status >= 0 ? status : run(options);
     } catch (const std::bad_alloc&) {
-        fprintf(stderr, "convert: %s: out of memory\n", options.source.c_str());
+        say(options.source, "out of memory");
         return 1;
     }
 }

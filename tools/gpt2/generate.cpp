@@ -122,8 +122,10 @@ void refuse_text_without_vocabulary(const Options& options, const Loaded& loaded
     if (!options.stops.empty())
         refuse("%s: the model has no vocabulary for --stop", name);
     if (!options.print_ids && !options.json) {
-        refuse("%s: the model has no vocabulary, so it cannot write text (--print-ids works)",
-               name);
+        refuse(
+            "%s: the model has no vocabulary, so it cannot write text (--print-ids writes "
+            "ids; convert --vocab makes a file with one)",
+            name);
     }
 }
 

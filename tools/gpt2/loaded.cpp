@@ -1,10 +1,15 @@
 #include "loaded.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
+#include <cstring>
 #include <memory>
 
 #include "error.h"
+#include "signals.h"
 
 extern "C" const unsigned char minigpt_bundled_model[];
 extern "C" const unsigned char minigpt_bundled_model_end[];
@@ -23,6 +28,28 @@ void create_compute(const Options& options, Compute* compute) {
     throw Error{status.code() == Code::bad_argument ? kMisused : kRefused, message};
 }
 
+// Whether a folder or a file of another format has this path.
+bool is_other_kind(const std::string& path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0 || (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+        return false;
+    if (S_ISDIR(info.st_mode))
+        return true;
+    char head[8] = {};
+    FILE* file = fopen(path.c_str(), "rb");
+    size_t n = file == nullptr ? 0 : fread(head, 1, sizeof head, file);
+    if (file != nullptr)
+        fclose(file);
+    return n > 0 && memcmp(head, "\x89MGPT\r\n\x1a", sizeof head) != 0;
+}
+
+// What lies past 64 bits was read as their end.
+std::string id_text(int64_t id) {
+    return id == INT64_MAX   ? "2^63 - 1 or more"
+           : id == INT64_MIN ? "-2^63 or less"
+                             : std::to_string(id);
+}
+
 // Rows [n_ids] of sequence 0; logits are wanted from row `first` on.
 std::vector<Row> make_rows(const int32_t* ids, size_t n_ids, size_t first) {
     std::vector<Row> rows(n_ids);
@@ -37,7 +64,13 @@ Loaded::Loaded(const Options& options) {
     create_compute(options, &compute);
     if (options.model) {
         name = *options.model;
-        require(options.load ? model.load(name.c_str()) : model.open(name.c_str()), name);
+        set_mapped_file(options.load ? "" : name);
+        Status status = options.load ? model.load(name.c_str()) : model.open(name.c_str());
+        if (!status.ok() && is_other_kind(name)) {
+            refuse("%s: no .mgpt file; if it is a checkpoint, convert %s -o model.mgpt makes one",
+                   name.c_str(), name.c_str());
+        }
+        require(status, name);
     } else {
         name = "the model inside gpt2";
         size_t n_bytes = static_cast<size_t>(minigpt_bundled_model_end - minigpt_bundled_model);
@@ -54,17 +87,19 @@ std::vector<int32_t> to_ids(const Input& input, const Options& options, const Lo
         uint32_t n_vocab = loaded.model.config().n_vocab;
         for (size_t i = 0; i < input.ids.size(); i++) {
             if (input.ids[i] < 0 || input.ids[i] >= int64_t{n_vocab}) {
-                refuse("%s: number %zu is id %" PRId64 ", expected 0 to %" PRIu32
-                       ", the vocabulary of %s",
-                       input.name.c_str(), i + 1, input.ids[i], n_vocab - 1, loaded.name.c_str());
+                refuse("%s: number %zu is id %s, expected 0 to %" PRIu32 ", the vocabulary of %s",
+                       input.name.c_str(), i + 1, id_text(input.ids[i]).c_str(), n_vocab - 1,
+                       loaded.name.c_str());
             }
             ids.push_back(static_cast<int32_t>(input.ids[i]));
         }
         return ids;
     }
     if (loaded.tokenizer.kind() == TokenizerKind::none) {
-        refuse("%s: the model has no vocabulary, so it cannot read text (--ids works)",
-               loaded.name.c_str());
+        refuse(
+            "%s: the model has no vocabulary, so it cannot read text (--ids gives "
+            "ids, --print-ids shows them; convert --vocab makes a file with one)",
+            loaded.name.c_str());
     }
     // Not a vector: its zeros would touch all of it, and most texts need a quarter.
     std::unique_ptr<int32_t[]> buffer(new int32_t[input.text.size() + 1]);

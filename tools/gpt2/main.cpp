@@ -1,5 +1,4 @@
 // gpt2: runs GPT-2 models. This file only dispatches.
-#include <csignal>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -10,6 +9,7 @@
 #include "minigpt/compute.h"
 #include "options.h"
 #include "output.h"
+#include "signals.h"
 
 namespace minigpt::cli {
 namespace {
@@ -73,7 +73,6 @@ int run(const std::vector<std::string>& args) {
 }  // namespace minigpt::cli
 
 int main(int argc, char** argv) {
-    // A closed pipe is then an error of write, told like any other.
-    signal(SIGPIPE, SIG_IGN);
+    minigpt::cli::take_signals();
     return minigpt::cli::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

@@ -62,6 +62,20 @@ TEST_CASE("gpt2: a file that is no model is refused by each subcommand, with its
     }
 }
 
+TEST_CASE("gpt2: a checkpoint of another format is told to be none of ours, and who reads it") {
+    TempFolder folder;
+    const std::string heads[] = {"GGUF\3", std::string("PK\3\4", 4), "\x80\2}q",
+                                 std::string("\x30\0\0\0\0\0\0\0{\"", 10)};
+    for (size_t n : {0, 1000}) {
+        for (const std::string& head : heads) {
+            write_file(folder / "m", head + std::string(n, 'x'));
+            check_fails(gpt2({"inspect", "-m", folder / "m"}), 1,
+                        {folder / "m", "no .mgpt file", "convert"});
+        }
+    }
+    check_fails(gpt2({"inspect", "-m", folder.path()}), 1, {"no .mgpt file", "convert"});
+}
+
 TEST_CASE("gpt2: --no-check lets changed weights pass, and nothing else") {
     SmallModels models;
     std::string bytes = read_file(models.none);
@@ -88,13 +102,18 @@ TEST_CASE("gpt2: an id outside the vocabulary is refused by name, padding too") 
         }
     }
     check_fails(gpt2({"detokenize", "-m", models.letters, "--ids", "28"}), 1, {"id 28"});
+    // A number past 64 bits is not told as another one.
+    for (const char* id : {"9223372036854775808", "99999999999999999999"})
+        check_fails(gpt2({"logits", "-m", models.letters, "--ids", id}), 1, {"2^63 - 1 or more"});
+    check_fails(gpt2({"logits", "-m", models.letters, "--ids", "-9223372036854775809"}), 1,
+                {"-2^63 or less"});
 }
 
 TEST_CASE("gpt2: a model without a vocabulary refuses text and takes ids") {
     SmallModels models;
     for (const char* command : {"generate", "tokenize", "logits", "score"}) {
         check_fails(gpt2({command, "-m", models.none, "-p", "abc"}), 1,
-                    {models.none, "no vocabulary"});
+                    {models.none, "no vocabulary", "--ids", "--print-ids", "convert --vocab"});
     }
     check_fails(gpt2({"detokenize", "-m", models.none, "--ids", "1"}), 1, {"no vocabulary"});
     check_fails(gpt2({"-m", models.none, "--ids", "1"}), 1, {"no vocabulary", "--print-ids"});

@@ -1,0 +1,130 @@
+// What would end gpt2 and convert without a word: a full file, a closed pipe, a mapped file cut short.
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/tools/convert/maker.h"
+#include "tests/tools/gpt2/program.h"
+
+using namespace minigpt::test;
+
+namespace {
+
+// No file may grow beyond n_bytes meanwhile.
+class FileLimit {
+public:
+    explicit FileLimit(rlim_t n_bytes) {
+        REQUIRE(getrlimit(RLIMIT_FSIZE, &before_) == 0);
+        rlimit small = before_;
+        small.rlim_cur = n_bytes;
+        REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    }
+    ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+private:
+    rlimit before_;
+};
+
+bool is_one_line(const std::string& text, const std::string& begin) {
+    return text.compare(0, begin.size(), begin) == 0 &&
+           std::count(text.begin(), text.end(), '\n') == 1 && text.back() == '\n';
+}
+
+// Whether the process has a handler for the signal.
+bool catches(pid_t pid, int number) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.compare(0, 7, "SigCgt:") == 0)
+            return (strtoull(line.c_str() + 7, nullptr, 16) >> (number - 1) & 1) != 0;
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("programs: a file that may not grow is an error with a line, and status 1") {
+    TempFolder folder, out;
+    small_model().write(folder.path());
+    std::string text(10000, 'a'), path = folder / "text";
+    write_file(path, text);
+    Ran converted, listed, tokenized;
+    {
+        FileLimit limit(4096);
+        converted = run_program("convert", {folder.path(), "-o", out / "m.mgpt"});
+        tokenized = gpt2({"tokenize", "-f", path}, "", out / "ids");
+    }
+    CHECK(converted.exit_status == 1);
+    CHECK(is_one_line(converted.err, "convert: " + (out / "m.mgpt") + ": cannot be written: "));
+    CHECK(!std::filesystem::exists(out / "m.mgpt"));
+    CHECK(tokenized.exit_status == 1);
+    CHECK(is_one_line(tokenized.err, "gpt2: standard output: "));
+}
+
+TEST_CASE("programs: convert hears that its standard output is full") {
+    TempFolder folder, out;
+    small_model().write(folder.path());
+    const std::vector<std::vector<std::string>> all = {
+        {"--help"}, {"--list", folder.path()}, {folder.path(), "-o", out / "m.mgpt"}};
+    for (const auto& args : all) {
+        Ran ran = run_program("convert", args, "", "/dev/full");
+        CHECK(ran.exit_status == 1);
+        CHECK(is_one_line(ran.err, "convert: standard output: "));
+    }
+}
+
+TEST_CASE("programs: convert and gpt2 refuse a FIFO at once, by name") {
+    TempFolder folder, out;
+    std::string path = folder / "fifo";
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    check_fails(gpt2({"inspect", "-m", path}), 1, {path, "not a regular file"});
+    check_fails(gpt2({"--load", "-m", path, "-p", "a"}), 1, {path, "not a regular file"});
+    for (const std::string& source : {path, folder.path()}) {
+        Ran ran = run_program("convert", {source, "-o", out / "m.mgpt"});
+        CHECK(ran.exit_status == 1);
+        CHECK(is_one_line(ran.err, "convert: " + source + ": "));
+    }
+}
+
+TEST_CASE("programs: a mapped file that is cut short (SIGBUS) ends them with a line") {
+    if (getenv("EMULATOR") != nullptr || !std::filesystem::exists("/proc/self/status")) {
+        MESSAGE("skipped: no /proc of the program's own");
+        return;
+    }
+    TempFolder folder;
+    const char* build = getenv("MINIGPT_BUILD");
+    // It waits for its prompt, and the signal comes from outside: the moment of a cut is chance.
+    std::string program = std::string(build == nullptr ? "build" : build) + "/gpt2";
+    std::string err = folder / "err";
+    int ends[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        int errors = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
+        if (dup2(ends[0], 0) < 0 || dup2(errors, 2) < 0)
+            _exit(126);
+        execl(program.c_str(), "gpt2", static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    for (int i = 0; i < 1000 && !catches(child, SIGBUS); i++)
+        usleep(10000);
+    REQUIRE(catches(child, SIGBUS));
+    kill(child, SIGBUS);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    close(ends[0]);
+    close(ends[1]);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 1);
+    CHECK(is_one_line(read_file(err), "gpt2: memory: cannot be read any more"));
+}

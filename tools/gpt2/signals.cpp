@@ -1,0 +1,45 @@
+#include "signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "error.h"
+
+namespace minigpt::cli {
+namespace {
+
+// What the handler may touch: made before, written by one call.
+char g_line[1024];
+volatile sig_atomic_t g_length = 0;
+
+void on_bus_error(int) {
+    // What has been generated is flushed token by token; stdio is not safe here.
+    ssize_t ignored = write(STDERR_FILENO, g_line, static_cast<size_t>(g_length));
+    (void)ignored;
+    _exit(kRefused);
+}
+
+}  // namespace
+
+void take_signals() {
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    set_mapped_file("");
+    signal(SIGBUS, on_bus_error);
+}
+
+void set_mapped_file(const std::string& path) {
+    std::string name = path.empty() ? "memory" : path;
+    for (char& c : name) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            c = '?';
+    }
+    g_length = 0;
+    int n = snprintf(g_line, sizeof g_line, "gpt2: %.900s: %s\n", name.c_str(),
+                     "cannot be read any more: the file became shorter, or its disk fails");
+    g_length = n;
+}
+
+}  // namespace minigpt::cli

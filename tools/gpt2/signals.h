@@ -1,0 +1,15 @@
+// Signals that would end the program without a word.
+#pragma once
+
+#include <string>
+
+namespace minigpt::cli {
+
+// A closed pipe and a file that may not grow become errors of write, told like any other. A mapped
+// file that is cut short while it is used (SIGBUS) ends the program with one line and status 1.
+void take_signals();
+
+// The file that such a line names; empty: none.
+void set_mapped_file(const std::string& path);
+
+}  // namespace minigpt::cli
