@@ -68,7 +68,8 @@ public:
     std::vector<SourceTensor> tensors;
     SourceConfig config;
     Vocabulary vocabulary;
-    std::vector<std::string> notes;  // what a user should know, a line each
+    std::string read_types = "F32, F16 or BF16";  // the formats' types that read() takes
+    std::vector<std::string> notes;               // what a user should know, a line each
 };
 
 struct OpenOptions {

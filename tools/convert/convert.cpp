@@ -105,6 +105,8 @@ Status Conversion::open() {
     MINIGPT_TRY(check_tied_copy());
     describe(*checkpoint_, report_);
     report_->type = options_.type.value_or(report_->plan.own_type);
+    if (!options_.type && report_->plan.is_quantized)
+        report_->advice = "its quantized weights become f32; --type q8 keeps the file small";
     return Status();
 }
 
@@ -154,6 +156,9 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     std::string source_name = name_of_path(source);
     WriterOptions options;
     options.type = report_->type;
+    // Without --type nothing is rounded that the source has in f32.
+    const SourceTensor& positions = checkpoint_->tensors[plan.tensors[1].source];
+    options.f32_positions = !options_.type && positions.type == ElementType::f32;
     options.tokenizer = tables.words.data();
     options.tokenizer_bytes = tables.n_bytes;
     options.source_format = report_->source_format.c_str();

@@ -36,6 +36,7 @@ struct Report {
     uint64_t n_denormal = 0;
     std::string output;  // what was written, where it is more than a weight file
     std::vector<std::string> notes;
+    std::string advice;  // what another command line would do better; a line, or empty
 };
 
 // An error, and the file or folder that it is about.

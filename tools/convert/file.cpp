@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +72,34 @@ Status File::read(uint64_t offset, void* data, size_t n_bytes) const {
         n_bytes -= static_cast<size_t>(n);
     }
     return Status();
+}
+
+MappedFile::~MappedFile() {
+    if (data_ != nullptr)
+        munmap(data_, size_);
+}
+
+Status MappedFile::open(const std::string& path) {
+    File file;
+    MINIGPT_TRY(file.open(path));
+    if (file.size() == 0 || file.size() > SIZE_MAX / 2) {
+        return Status::error(file.size() == 0 ? Code::bad_file : Code::not_supported,
+                             "%s bytes cannot be mapped", grouped(file.size()).c_str());
+    }
+    size_ = static_cast<size_t>(file.size());
+    void* p = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+    if (p == MAP_FAILED)
+        return system_error("map");
+    data_ = static_cast<unsigned char*>(p);
+    return Status();
+}
+
+void MappedFile::forget(const void* begin, uint64_t n_bytes) const {
+    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    size_t at = static_cast<size_t>(static_cast<const unsigned char*>(begin) - data_);
+    size_t end = at + static_cast<size_t>(n_bytes);
+    at -= at % page;
+    madvise(data_ + at, end - at, MADV_DONTNEED);
 }
 
 Status read_text(const std::string& path, size_t max_bytes, std::string* text) {

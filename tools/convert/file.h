@@ -22,12 +22,33 @@ public:
     void close();
     bool is_open() const { return fd_ >= 0; }
     uint64_t size() const { return size_; }
+    int descriptor() const { return fd_; }
     // All n_bytes, or an error: a file that has become shorter is bad_file.
     Status read(uint64_t offset, void* data, size_t n_bytes) const;
 
 private:
     int fd_ = -1;
     uint64_t size_ = 0;
+};
+
+// A regular file in memory, read-only. Errors: io; not_supported where it is larger than the
+// address space.
+class MappedFile {
+public:
+    MappedFile() = default;
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+
+    Status open(const std::string& path);
+    const unsigned char* data() const { return data_; }
+    size_t size() const { return size_; }
+    // Gives the memory of these bytes' pages back; they are read again when they are touched.
+    void forget(const void* begin, uint64_t n_bytes) const;
+
+private:
+    unsigned char* data_ = nullptr;
+    size_t size_ = 0;
 };
 
 // A whole small file. Errors: io; bad_file where it is longer than max_bytes.

@@ -148,6 +148,7 @@ Status Gguf::open(const std::string& path, const OpenOptions& options) {
     files.push_back(path);
     format = "GGUF";
     dialect = &kGguf;
+    read_types = read_gguf_types();
     MINIGPT_TRY(file_.open(path));
     MINIGPT_TRY(read_gguf_header(file_, &header_));
     MINIGPT_TRY(check_kind());

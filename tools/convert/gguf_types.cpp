@@ -115,6 +115,15 @@ const GgufType* gguf_type(uint32_t id) {
     return nullptr;
 }
 
+std::string read_gguf_types() {
+    std::string names;
+    for (const GgufType& type : kTypes) {
+        if (type.read_as())
+            names += (names.empty() ? "" : ", ") + std::string(type.name);
+    }
+    return names;
+}
+
 float value_of_half(uint16_t half) {
     uint32_t sign = uint32_t{half} >> 15 << 31, exponent = half >> 10 & 31, tail = half & 1023;
     uint32_t bits;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "minigpt/weights.h"
 
@@ -26,6 +27,7 @@ struct GgufType {
 
 // nullptr: no such type.
 const GgufType* gguf_type(uint32_t id);
+std::string read_gguf_types();  // the names of those that are read
 
 // The value of an IEEE 754 half, which an f32 has exactly.
 float value_of_half(uint16_t bits);

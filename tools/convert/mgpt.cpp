@@ -1,5 +1,8 @@
 #include "mgpt.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "file.h"
 #include "mgpt_panels.h"
 #include "minigpt/compute.h"
@@ -17,7 +20,9 @@ private:
     void take_config();
     Status take_vocabulary();
 
+    MappedFile file_;  // longer than model_, which lies in it
     Model model_;
+    Compute compute_;
     bool is_checked_ = false;
 };
 
@@ -70,7 +75,8 @@ Status Mgpt::open(const std::string& path, const OpenOptions& options) {
     files.push_back(path);
     format = "mgpt";
     dialect = &kHuggingFace;
-    MINIGPT_TRY(model_.open(path.c_str()));
+    MINIGPT_TRY(file_.open(path));
+    MINIGPT_TRY(model_.open(file_.data(), file_.size()));
     for (size_t i = 0; i < model_.n_tensors(); i++) {
         TensorInfo t = model_.tensor(i);
         SourceTensor out;
@@ -88,24 +94,31 @@ Status Mgpt::open(const std::string& path, const OpenOptions& options) {
 
 Status Mgpt::read(size_t index, Scratch* scratch, ArrayView* array) {
     if (!is_checked_) {
-        Compute compute;
-        MINIGPT_TRY(compute.create(0));
-        MINIGPT_TRY(model_.check_weights(compute));
+        MINIGPT_TRY(compute_.create(0));
+        MINIGPT_TRY(model_.check_sections(compute_));
         is_checked_ = true;
     }
     TensorInfo t = model_.tensor(index);
+    Status sound = model_.check_tensor(index, compute_);
+    file_.forget(t.data, t.bytes);  // memory grows with a tensor, never with the file
+    MINIGPT_TRY(sound);
     ElementType type = *tensors[index].type;
     const size_t* shape = t.spec.shape;
-    if (t.spec.layout == Layout::vector) {
-        *array = ArrayView::vector(t.data, shape[0], type);
+    MINIGPT_TRY(scratch->reserve(uint64_t{shape[0]} * shape[1] * bytes_of(type)));
+    *array = t.spec.layout == Layout::vector
+                 ? ArrayView::vector(scratch->data(), shape[0], type)
+                 : ArrayView::matrix(scratch->data(), shape[0], shape[1], type);
+    if (t.spec.layout != Layout::panels) {
+        memcpy(scratch->data(), t.data, static_cast<size_t>(t.bytes));
+        file_.forget(t.data, t.bytes);
         return Status();
     }
-    *array = ArrayView::matrix(t.data, shape[0], shape[1], type);
-    if (t.spec.layout == Layout::rows)
-        return Status();
-    MINIGPT_TRY(scratch->reserve(uint64_t{shape[0]} * shape[1] * bytes_of(type)));
-    unpack_panels(t, scratch->data());
-    array->data = scratch->data();
+    constexpr size_t kPanels = 256;  // some megabytes of the file at a time
+    for (size_t first = 0; first < n_panels(t); first += kPanels) {
+        size_t n = std::min(kPanels, n_panels(t) - first);
+        const unsigned char* from = unpack_panels(t, first, n, scratch->data());
+        file_.forget(from, n * panel_bytes(t));
+    }
     return Status();
 }
 

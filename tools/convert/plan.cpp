@@ -90,6 +90,10 @@ Status Planner::take_sizes() {
                              "gelu_tanh or gelu_erf, as its training program has it");
     }
     to->activation = *from.activation;
+    if (from.eos.value_or(0) > INT32_MAX) {
+        return Status::error(Code::bad_file, "eos_token_id is %llu; expected at most 2147483647",
+                             Ull{*from.eos});
+    }
     to->layer_norm_epsilon = static_cast<float>(from.layer_norm_epsilon.value_or(1e-5));
     to->scale_attn_weights = from.scale_attn_weights;
     to->scale_attn_by_inverse_layer_idx = from.scale_attn_by_inverse_layer_idx;
@@ -247,8 +251,8 @@ Status Planner::check_tensor(const TensorSpec& spec, const Source& source) const
     }
     if (t.type)
         return Status();
-    return Status::error(Code::not_supported, "%s: type is %s; expected F32, F16 or BF16",
-                         shown(t.name).c_str(), shown(t.dtype).c_str());
+    return Status::error(Code::not_supported, "%s: type is %s; expected %s", shown(t.name).c_str(),
+                         shown(t.dtype).c_str(), checkpoint_.read_types.c_str());
 }
 
 Status Planner::take_tensors() {
@@ -263,9 +267,10 @@ Status Planner::take_tensors() {
         MINIGPT_TRY(check_tensor(spec, source));
         source.used = true;
         plan_->tensors.push_back({spec, source.index, source.transposed && spec.n_dims == 2});
-        if (spec.n_dims != 2)
+        if (spec.layout != Layout::panels)
             continue;
         ElementType type = *tensor(source).type;
+        plan_->is_quantized |= tensor(source).n_bytes / 2 < uint64_t{spec.shape[0]} * spec.shape[1];
         mixed |= own && *own != type;
         own = type;
     }

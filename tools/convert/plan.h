@@ -20,7 +20,10 @@ struct Plan {
     size_t n_ignored = 0;                // buffers that carry nothing
     // A head that stands beside tied embeddings: its numbers must be the token table's.
     std::optional<size_t> tied_copy;
-    ElementType own_type = ElementType::f32;  // of all matrices; f32 where they differ
+    // Of all matrices; f32 where they differ. Position tables, norms and biases are left aside:
+    // many formats keep those in f32 whatever the matrices are.
+    ElementType own_type = ElementType::f32;
+    bool is_quantized = false;  // some matrices have less than two bytes a number
     std::vector<std::string> notes;
 };
 

@@ -59,6 +59,7 @@ Status Torch::add_file(const std::string& path) {
     MINIGPT_TRY(
         within(name, is_zip ? open_torch_zip(*file, &object) : open_torch_legacy(*file, &object)));
     files.push_back(path);
+    read_types = "F64, F32, F16 or BF16";
     return within(name, add_object(object, which));
 }
 

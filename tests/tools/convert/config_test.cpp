@@ -130,6 +130,8 @@ TEST_CASE("convert config: what this library does not do is refused by name") {
     check_field("scale_attn_by_inverse_layer_idx", "\"no\"", {"scale_attn_by_inverse_layer_idx"});
     check_field("tie_word_embeddings", "null", {"tie_word_embeddings"});
     check_field("eos_token_id", "\"x\"", {"eos_token_id"});
+    check_field("eos_token_id", "18446744073709551615", {"eos_token_id is 18446744073709551615"});
+    check_field("eos_token_id", "2147483648", {"eos_token_id is 2147483648"});
     HfModel model = small_model();
     model.set("tie_word_embeddings", "false");
     check_refused(model, {"lm_head.weight", "missing", "not tied"});

@@ -70,7 +70,9 @@ TEST_CASE("convert gguf: quantized types become what their blocks stand for, as 
         CAPTURE(type);
         HfModel model;
         GgufMaker maker = quantized(type, &model);
-        CHECK(check_as_hf(maker.file(), model).type == ElementType::f32);
+        convert::Report report = check_as_hf(maker.file(), model);
+        CHECK(report.type == ElementType::f32);
+        CHECK(report.advice.find("--type q8") != std::string::npos);
         // The quantizer is one: no number moves by more than a step of its block.
         HfModel exact = text_model();
         double worst = 0;
@@ -193,7 +195,8 @@ TEST_CASE("convert gguf: what is not GPT-2, or not read, is refused by name") {
         GgufTensor& t = maker.tensor("blk.1.ffn_down.weight");
         t.type = type;
         t.data.assign(32 * n_bytes, 'x');
-        check_gguf_refused(maker, {"blk.1.ffn_down.weight", name});
+        check_gguf_refused(
+            maker, {"blk.1.ffn_down.weight", name, "F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, BF16"});
     }
     for (uint32_t type : {4u, 5u, 99u, 0xffffffffu}) {
         maker = gguf_of(text_model());
@@ -316,6 +319,7 @@ TEST_CASE("convert gguf: the checkpoints that others made hold their truth's tok
         REQUIRE(done.status.ok());
         CHECK(done.report.plan.tensors.size() == 28);
         CHECK(done.report.n_tokens == 512);
-        CHECK(done.report.type == ElementType::f32);
+        bool is_half = done.report.type == ElementType::f16;
+        CHECK(is_half == (std::string(name) == "gguf-f16"));
     }
 }

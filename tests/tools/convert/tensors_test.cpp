@@ -79,6 +79,35 @@ TEST_CASE("convert tensors: --type rounds, and mixed matrices become f32") {
     }
 }
 
+TEST_CASE("convert tensors: the matrices alone decide on the type; f32 positions stay f32") {
+    for (const auto& [dtype, type] : kTypes) {
+        HfModel model = small_model(dtype);
+        for (SavedTensor& t : model.tensors) {
+            bool is_matrix = t.shape.size() == 2 && t.name != "wpe.weight";
+            if (is_matrix)
+                continue;
+            t.data = random_numbers("F32", t.data.size() / (t.dtype == "F32" ? 4 : 2), 9);
+            t.dtype = "F32";
+        }
+        CHECK(check_converts(model, model.tensors).type == type);
+        TempFolder folder, out;
+        model.write(folder.path());
+        REQUIRE(convert_to(folder.path(), out / "m.mgpt").status.ok());
+        Converted again = convert_to(out / "m.mgpt", out / "again.mgpt");
+        REQUIRE(again.status.ok());
+        CHECK(again.report.type == type);
+        Model opened;
+        REQUIRE(opened.open((out / "again.mgpt").c_str()).ok());
+        CHECK(opened.tensor(1).type == ElementType::f32);
+        check_same_bits(opened, model.tensors);
+        // What is asked for is what is made.
+        REQUIRE(convert_to(folder.path(), out / "f16.mgpt", ElementType::f16).status.ok());
+        Model half;
+        REQUIRE(half.open((out / "f16.mgpt").c_str()).ok());
+        CHECK(half.tensor(1).type == ElementType::f16);
+    }
+}
+
 TEST_CASE("convert tensors: the transformer. prefix, buffers and a tied copy are understood") {
     HfModel model = small_model();
     std::vector<SavedTensor> expected = model.tensors;
