@@ -1,4 +1,5 @@
-// What would end gpt2 and convert without a word: a full file, a closed pipe, a mapped file cut short.
+// What would end gpt2 and convert without a word: a full file, a closed pipe, a mapped file cut
+// short.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
