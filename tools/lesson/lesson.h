@@ -17,6 +17,7 @@ void count(Page& page);
 void cache(Page& page);                        // up to 1024 tokens
 void cache_up_to(Page& page, size_t longest);  // a power of two from 16 on
 void temperature(Page& page);
+void returns_desk(Page& page);
 
 struct Lesson {
     const char* name;

@@ -202,7 +202,7 @@ double seconds_of(size_t repeats, const std::function<void()>& call) {
 }
 
 std::string time_text(double seconds) {
-    return cli::format("%.3g ms", seconds * 1e3);
+    return seconds < 10 ? cli::format("%.3g ms", seconds * 1e3) : cli::format("%.3g s", seconds);
 }
 
 }  // namespace minigpt::lesson

@@ -67,7 +67,8 @@ std::string number(double x, int digits = 3);
 
 // What the wall clock says a call takes, in seconds: the least of `repeats` runs.
 double seconds_of(size_t repeats, const std::function<void()>& call);
-// "1.23 ms". Every line with a time in it has this unit: lines without are the same everywhere.
+// "1.23 ms"; from ten seconds on "12.3 s". A line with a time has such a unit, and a line without
+// is the same everywhere.
 std::string time_text(double seconds);
 
 }  // namespace minigpt::lesson

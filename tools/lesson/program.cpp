@@ -115,6 +115,8 @@ const std::vector<Lesson> kLessons = {
     {"count", "163 million parameters, or 124", count},
     {"cache", "a text with and without a KV cache", cache},
     {"temperature", "which division it is", temperature},
+    {"returns-desk", "a perceptron and attention, trained on the spot: a minute or two",
+     returns_desk, true},
 };
 
 int run(const std::vector<std::string>& args, const std::vector<Lesson>& lessons,

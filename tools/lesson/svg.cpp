@@ -30,7 +30,7 @@ constexpr double kRoomy = 36;
 
 MapSize size_of(const HeatMap& map, double cell) {
     double left = width_of(map.rows) > 0 ? width_of(map.rows) + 10 : 0;
-    double top = cell >= kRoomy ? 62 : 26;
+    double top = width_of(map.cols) > 0 ? 62 : 26;
     double width = left + cell * static_cast<double>(map.cols.size()) + (map.has_sums ? 56 : 0);
     return {left, top, std::max(width, kLetter * static_cast<double>(map.title.size())),
             top + cell * static_cast<double>(map.rows.size())};
@@ -39,12 +39,12 @@ MapSize size_of(const HeatMap& map, double cell) {
 void draw_map(Picture* picture, double x, double y, const HeatMap& map, double cell) {
     MapSize size = size_of(map, cell);
     picture->text(x, y + 16, map.title);
-    bool has_room = cell >= kRoomy;
+    bool has_room = cell >= kRoomy, has_cols = width_of(map.cols) <= cell;
     std::vector<double> sums = row_sums(map.shares);
     picture->box(x + size.left - 1, y + size.top - 1,
                  cell * static_cast<double>(map.cols.size()) + 1,
                  cell * static_cast<double>(map.rows.size()) + 1, 0, 0.06);
-    for (size_t j = 0; has_room && j < map.cols.size(); j++) {
+    for (size_t j = 0; has_cols && j < map.cols.size(); j++) {
         picture->text(x + size.left + cell * (static_cast<double>(j) + 0.5), y + size.top - 8,
                       map.cols[j], "middle", "soft");
     }
@@ -52,7 +52,7 @@ void draw_map(Picture* picture, double x, double y, const HeatMap& map, double c
         picture->text(x + size.width, y + size.top - 8, "sum", "end", "soft");
     for (size_t i = 0; i < map.rows.size(); i++) {
         double at = y + size.top + cell * static_cast<double>(i), middle = at + cell / 2 + 5;
-        if (has_room)
+        if (!map.rows[i].empty())
             picture->text(x + size.left - 8, middle, map.rows[i], "end", "soft");
         for (size_t j = 0; j < map.cols.size(); j++) {
             double share = static_cast<double>(map.shares.at(i, j));
@@ -120,7 +120,7 @@ double step_of(double y) {
 }  // namespace
 
 std::string heat_maps(const std::string& title, const std::vector<HeatMap>& maps, size_t n_across,
-                      double cell) {
+                      double cell, const std::string& note) {
     const double margin = 24, gap = 28;
     MapSize one = {};
     for (const HeatMap& map : maps) {
@@ -138,8 +138,7 @@ std::string heat_maps(const std::string& title, const std::vector<HeatMap>& maps
         draw_map(&picture, margin + (one.width + gap) * static_cast<double>(m % n_across),
                  36 + (one.height + 12) * static_cast<double>(m / n_across), maps[m], cell);
     }
-    picture.text(margin, height - 14, "rows: who looks (query); columns: at whom (key)", "start",
-                 "soft");
+    picture.text(margin, height - 14, note, "start", "soft");
     return picture.svg();
 }
 

@@ -17,10 +17,11 @@ struct HeatMap {
     bool has_sums = false;  // each row's sum beside it
 };
 
-// Some heat maps beside each other, n_across in a row, cells of this many pixels. Numbers and
-// the names of columns are written where cells have 36 pixels and more.
+// Some heat maps beside each other, n_across in a row, cells of this many pixels; a note below.
+// Numbers and the names of columns are written where cells have 36 pixels and more.
 std::string heat_maps(const std::string& title, const std::vector<HeatMap>& maps, size_t n_across,
-                      double cell);
+                      double cell,
+                      const std::string& note = "rows: who looks (query); columns: at whom (key)");
 
 struct Series {
     std::string name;

@@ -1,0 +1,184 @@
+// Lesson 8: a word that decides from 28 characters back, trained on the spot.
+#include <algorithm>
+#include <cmath>
+
+#include "../gpt2/error.h"
+#include "../gpt2/output.h"
+#include "../train/sample.h"
+#include "lesson.h"
+#include "returns_desk.h"
+
+namespace minigpt::lesson {
+namespace {
+
+using cli::require;
+using train::Reply;
+using train::TrainConfig;
+
+constexpr size_t kReplies = 12000;  // that are learnt from
+constexpr size_t kAsked = 100;      // others, with a window, that are asked about
+constexpr uint64_t kLearntSeed = 1, kAskedSeed = 2;
+
+TrainConfig attention_config() {
+    TrainConfig config;
+    config.n_layer = 1;
+    config.n_head = 16;
+    config.n_embd = 96;
+    config.n_ctx = 64;
+    config.n_batch = 12;
+    config.n_iters = 4000;
+    config.lr = 6e-3f;
+    config.lr_end = 0.02f;
+    config.weight_decay = 0.02f;
+    config.val = 0.05;
+    config.eval_every = 1000;
+    return config;
+}
+
+TrainConfig mlp_config() {
+    TrainConfig config = attention_config();
+    config.architecture = train::Architecture::mlp;
+    config.window = 8;
+    config.n_embd = 48;
+    config.lr = 1e-3f;
+    return config;
+}
+
+// It sees what it has to predict; that is learnt sooner.
+TrainConfig unmasked_config() {
+    TrainConfig config = attention_config();
+    config.mask = false;
+    config.n_iters = 1600;
+    config.eval_every = 400;
+    return config;
+}
+
+// Both sides as often, in the generator's order.
+std::vector<Reply> asked_replies() {
+    std::vector<Reply> asked;
+    for (Reply& reply : train::returns_desk_replies(kAskedSeed, 3 * kAsked)) {
+        if (reply.has_window() && asked.size() < kAsked)
+            asked.push_back(std::move(reply));
+    }
+    return asked;
+}
+
+void ask_next(const std::vector<Reply>& asked, Trained* model) {
+    const train::Vocabulary& vocabulary = model->trainer->corpus().vocabulary;
+    train::Network& network = model->trainer->network();
+    std::vector<float> logits(network.n_vocab());
+    for (const Reply& reply : asked) {
+        std::vector<int32_t> ids, next;
+        require(vocabulary.encode('\n' + reply.opening(), &ids), "an opening");
+        require(vocabulary.encode(reply.text.substr(reply.decided_at, 1), &next), "a letter");
+        network.logits_after(logits.data(), ids.data(), ids.size());
+        double log_p = 0;
+        require(log_prob(&log_p, logits.data(), logits.size(), next[0]), "log_prob");
+        double p = std::exp(log_p);
+        model->right_next += p / static_cast<double>(asked.size());
+        model->least_next = std::min(model->least_next, p);
+    }
+}
+
+void sample_replies(const std::vector<Reply>& asked, Trained* model) {
+    for (size_t i = 0; i < asked.size(); i++) {
+        std::string beginning = decided_beginning(asked[i]), rest;
+        require(train::sample_text(model->trainer->network(), model->trainer->corpus().vocabulary,
+                                   '\n' + beginning, 90, i, "\n", &rest),
+                "a sample");
+        train::Verdict verdict = train::judge_reply(beginning + rest);
+        model->n_right += verdict == train::Verdict::right;
+        model->n_wrong += verdict == train::Verdict::wrong;
+        model->samples.push_back(beginning + " |" + rest);
+    }
+}
+
+Trained trained(Page& page, const std::string& name, const TrainConfig& config,
+                const train::Corpus& corpus, const std::vector<Reply>& asked) {
+    Trained model;
+    model.name = name;
+    require(train::Trainer::create(config, corpus, page.math.compute(), &model.trainer), name);
+    train::Trainer& trainer = *model.trainer;
+    auto run = [&] {
+        while (!trainer.is_done())
+            require(trainer.step(), name);
+    };
+    model.seconds = seconds_of(1, run);
+    model.train_loss = trainer.evaluations().back().train;
+    trainer.use_best();
+    model.val_loss = trainer.best_loss();
+    ask_next(asked, &model);
+    sample_replies(asked, &model);
+    page.show("%s: %s parameters, %s characters read, %s", name.c_str(),
+              cli::grouped(trainer.network().parameters().count()).c_str(),
+              cli::grouped(uint64_t{config.n_iters} * config.n_batch * config.n_ctx).c_str(),
+              time_text(model.seconds).c_str());
+    return model;
+}
+
+void show_figures(Page& page, const std::vector<const Trained*>& models) {
+    std::vector<Names> cells = {
+        {"", "training loss", "held-out", "p(right next)", "least", "right", "wrong", "neither"}};
+    for (const Trained* m : models) {
+        cells.push_back({m->name, number(m->train_loss), number(m->val_loss), number(m->right_next),
+                         number(m->least_next), std::to_string(m->n_right),
+                         std::to_string(m->n_wrong),
+                         std::to_string(kAsked - m->n_right - m->n_wrong)});
+    }
+    page.table(cells);
+}
+
+}  // namespace
+
+std::string decided_beginning(const Reply& reply) {
+    std::string word = reply.is_past ? "past" : "within";
+    return reply.text.substr(0, reply.opening().rfind(word) + word.size());
+}
+
+void returns_desk(Page& page) {
+    page.title("returns-desk",
+               "8  The returns desk: the word that decides stands 28 characters back");
+    train::Corpus corpus;
+    require(train::make_corpus(train::returns_desk_text(kLearntSeed, kReplies),
+                               attention_config().val, &corpus),
+            "the replies");
+    std::vector<Reply> asked = asked_replies();
+    page.say(
+        "Replies of a shop about returned orders, %s of them made up. In most a window has passed "
+        "or not, and after \"window, so \" comes \"we cannot\" or \"you can\". One word says "
+        "which, "
+        "and it stands 27 or 29 characters before:",
+        cli::grouped(kReplies).c_str());
+    page.show("%s\n%s", asked[0].text.c_str(), asked[1].text.c_str());
+    page.say(
+        "Two models learn from the same text, as many characters of it: a perceptron that sees the "
+        "last 8 characters, and one layer of attention that sees 64. A third is the second without "
+        "its mask, for less than half of that.");
+    Trained mlp = trained(page, "perceptron", mlp_config(), corpus, asked);
+    Trained attention = trained(page, "attention", attention_config(), corpus, asked);
+    Trained unmasked = trained(page, "without mask", unmasked_config(), corpus, asked);
+
+    page.say(
+        "Losses are nats a character. Then %zu replies that were not learnt from: the probability "
+        "of the right character after \"window, so \", its mean and the least; and what becomes of "
+        "them if the model goes on after \"past\" or \"within\", judged by rule.",
+        kAsked);
+    show_figures(page, {&mlp, &attention, &unmasked});
+    page.claim(std::fabs(mlp.right_next - 0.5) <= 0.05,
+               "8 characters cannot tell: the perceptron gives the right one %.3f", mlp.right_next);
+    page.claim(attention.right_next >= 0.99, "attention can: it gives the right one %.4f",
+               attention.right_next);
+    page.claim(attention.n_right >= 99, "and %zu of %zu replies are right", attention.n_right,
+               kAsked);
+    page.claim(unmasked.train_loss < 0.05 && unmasked.n_right <= 10,
+               "without the mask the training loss is %.3f, and %zu replies are right",
+               unmasked.train_loss, unmasked.n_right);
+    page.say(
+        "Without the mask each position sees the very character it has to predict, and learns to "
+        "copy it. When it writes there is none to copy. One reply of each, after the bar:");
+    page.show("%s\n%s\n%s", mlp.samples[0].c_str(), attention.samples[0].c_str(),
+              unmasked.samples[0].c_str());
+    show_attention(page, attention, asked);
+}
+
+}  // namespace minigpt::lesson
