@@ -93,14 +93,16 @@ void multiply_tiles(const KernelTable& kernels, const Product& x, PanelGemm g, E
 void multiply_streams(const KernelTable& kernels, const Product& x, PanelGemm g) {
     size_t n_tiles = tile_count(x.n_rows);
     size_t kc = kFewBytes / static_cast<size_t>(panel_bytes(x.type, kGroup)) * kGroup;
-    if (n_tiles == 1)
+    // The streams are read side by side by one tile, if its kernel takes as many panels.
+    bool flows = x.n_rows == 1 || (n_tiles == 1 && kernels.tile_panels == kStreams);
+    if (flows)
         kc = x.k;
     const void* b = g.b;
     size_t k = 0;
     do {
         size_t n_k = x.k - k < kc ? x.k - k : kc;
         g.b = after(b, panel_bytes(x.type, k));
-        const void* next = after(g.b, n_tiles == 1 ? kAhead : panel_bytes(x.type, n_k));
+        const void* next = after(g.b, flows ? kAhead : panel_bytes(x.type, n_k));
         multiply_tiles(kernels, x, g, x.type, k, n_k, 0, n_tiles, next);
         k += n_k;
     } while (k < x.k);
