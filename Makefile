@@ -140,6 +140,9 @@ bench: all  ## speed on models of random weights, and of each op; SIZES='124M 35
 
 include tools/firmware/firmware.mk
 
+models: $(BUILD)/train  ## train the models in models/ again and compare; SHAKESPEARE=path of its text
+	@MINIGPT_BUILD=$(BUILD) sh tools/train/models.sh $(SHAKESPEARE)
+
 install: all  ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/minigpt
 	install -m 755 $(BUILD)/gpt2 $(DESTDIR)$(PREFIX)/bin/gpt2
@@ -160,6 +163,6 @@ help:  ## this list
 	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
 	@echo "           ISA=scalar WEIGHTS=f16,q8 THREADS=0 MMAP=0 FILES=0 SIZE=1"
 
-.PHONY: all test bench install format check-format clean help
+.PHONY: all test bench models install format check-format clean help
 .SECONDARY:
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

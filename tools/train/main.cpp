@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <new>
 
+#include "returns_desk.h"
 #include "run.h"
 
 int main(int argc, char** argv) {
@@ -17,6 +18,10 @@ int main(int argc, char** argv) {
         if (options.help) {
             printf("%s", help_text().c_str());
             return 0;
+        }
+        if (options.n_replies > 0) {
+            printf("%s", returns_desk_text(options.config.seed, options.n_replies).c_str());
+            return fflush(stdout) == 0 ? 0 : 1;
         }
         return run(options);
     } catch (const std::bad_alloc&) {

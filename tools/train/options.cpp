@@ -102,6 +102,9 @@ const Flag kFlags[] = {
     {"--window", "N", true, "how many it reads; default 8", READ(whole(&o.config.window, v))},
     {"--no-mask", nullptr, true, "let every position see what follows it, to show the leak",
      [](Options& o, const char*) { return !(o.config.mask = false); }},
+    {"--returns-desk", "N", true,
+     "print a text to learn from instead, N customer-service replies of the seed",
+     READ(whole(&o.n_replies, v))},
     {"--help", nullptr, false, "this text", [](Options& o, const char*) { return o.help = true; }},
 };
 #undef READ
@@ -116,7 +119,7 @@ const Flag* find(const std::string& name) {
 
 // What no single flag can see.
 std::string misuse(const Options& options, const std::string& of_run) {
-    if (options.help)
+    if (options.help || options.n_replies > 0)
         return "";
     if (options.text.empty())
         return "TEXT is missing";
@@ -169,6 +172,7 @@ std::string help_text() {
     std::string help =
         "usage: train TEXT -o MODEL.mgpt [options]\n"
         "       train TEXT -o MODEL.mgpt --resume MODEL.mgpt.state\n"
+        "       train --returns-desk N [--seed N]\n"
         "\n"
         "Trains a small GPT-2 on a text and writes it as a weight file for gpt2. The same text "
         "and\n"

@@ -20,6 +20,7 @@ struct Options {
     std::string isa;        // empty: the best
     size_t n_sample = 100;  // tokens of the text that each evaluation shows
     size_t stop_after = 0;  // iterations; 0: no stop before the end
+    size_t n_replies = 0;   // not 0: the returns desk's text is wanted, and nothing else
     bool help = false;
 };
 

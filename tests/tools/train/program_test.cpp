@@ -10,6 +10,7 @@
 
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
+#include "tools/train/returns_desk.h"
 
 using minigpt::test::gpt2;
 using minigpt::test::Ran;
@@ -129,6 +130,11 @@ TEST_CASE("train program: Ctrl-C saves, says how to go on, and it does") {
     Ran ran = place.train({"--resume", place.model + ".state", "--stop-after", next});
     CHECK(ran.exit_status == 0);
     CHECK(ran.out.find("stopped after iteration " + next) != std::string::npos);
+}
+
+TEST_CASE("train program: prints the returns desk's replies") {
+    CHECK(run_program("train", {"--returns-desk", "30", "--seed", "7"}).out ==
+          minigpt::train::returns_desk_text(7, 30));
 }
 
 TEST_CASE("train program: a vocabulary from a weight file") {

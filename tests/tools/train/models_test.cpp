@@ -1,0 +1,98 @@
+// The models that training ships.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "minigpt/generate.h"
+#include "minigpt/minigpt.h"
+#include "minigpt/ops.h"
+#include "minigpt/verify.h"
+#include "tests/tools/gpt2/program.h"
+#include "tools/train/returns_desk.h"
+
+using namespace minigpt;
+using namespace minigpt::train;
+
+namespace {
+
+// A model at work: text in, logits or more text out.
+struct Clerk {
+    Model model;
+    Tokenizer tokenizer;
+    Session session;
+    std::vector<float> logits;
+
+    explicit Clerk(const char* path) {
+        REQUIRE(model.open(path).ok());
+        REQUIRE(tokenizer.open(model).ok());
+        REQUIRE(session.create(model, {}).ok());
+        logits.resize(model.config().n_vocab);
+    }
+
+    // The last n_ctx - `room` tokens of a text; their last row's logits.
+    std::vector<int32_t> read(const std::string& text, size_t room) {
+        std::vector<int32_t> ids(text.size());
+        size_t n = 0;
+        REQUIRE(tokenizer.encode(text.data(), text.size(), false, ids.data(), ids.size(), &n).ok());
+        ids.resize(n);
+        size_t most = model.config().n_ctx - room;
+        if (n > most)
+            ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(most));
+        std::vector<Row> rows;
+        for (int32_t id : ids)
+            rows.push_back({id});
+        rows.back().logits = true;
+        REQUIRE(session.rewind(0).ok());
+        REQUIRE(session.forward(rows.data(), rows.size(), logits.data()).ok());
+        return ids;
+    }
+
+    double probability(const char* character) {
+        double log_p = 0;
+        REQUIRE(log_prob(&log_p, logits.data(), logits.size(), tokenizer.find(character, 1)).ok());
+        return std::exp(log_p);
+    }
+
+    // What is drawn after a text until the line ends, `room` characters at most.
+    std::string line_after(const std::string& text, size_t room, uint64_t seed) {
+        std::vector<int32_t> ids = read(text, room);
+        GenerateOptions options;
+        options.n_new = room;
+        options.sampler.seed = seed;
+        const char* stop = "\n";
+        options.stops = &stop, options.n_stops = 1;
+        Generator generator;
+        REQUIRE(generator.create(session, tokenizer, options).ok());
+        REQUIRE(generator.prompt(ids.data(), ids.size()).ok());
+        std::string line;
+        Piece piece;
+        do {
+            REQUIRE(generator.next(&piece).ok());
+            line.append(piece.text, piece.n_bytes);
+        } while (piece.finish == Finish::none);
+        return line;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("models: the returns desk knows what the word far back decided") {
+    Clerk clerk("models/returns-desk.mgpt");
+    Compute compute;
+    CHECK(verify(clerk.model, compute).ok());
+    double sum = 0;
+    size_t n = 0, n_right = 0;
+    for (const Reply& reply : returns_desk_replies(4711, 200)) {  // not what it was trained on
+        if (!reply.has_window() || n == 100)
+            continue;
+        n++;
+        clerk.read("\n" + reply.opening(), 0);
+        sum += clerk.probability(reply.is_past ? "w" : "y");
+        std::string rest = clerk.line_after("\n" + reply.opening(), 20, n);
+        n_right += judge_reply(reply.opening() + rest) == Verdict::right;
+    }
+    CHECK(n == 100);
+    CHECK(sum / 100 >= 0.99);
+    CHECK(n_right >= 99);
+}
