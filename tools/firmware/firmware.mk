@@ -51,4 +51,10 @@ firmware-test: firmware $(DEMO)  ## run it under qemu-system-arm, compare with t
 	@$(EMULATOR) $(DEMO) | tee $(DEMO).out
 	@sh tools/firmware/run.sh $(DEMO).out $(BOARD_ELF)
 
-.PHONY: demo firmware firmware-test
+sizes:  ## how large the library is in a program, for some builds of it
+	@sh tools/firmware/sizes.sh
+
+digests:  ## the bundled model's digest and text, for every element type on every target
+	@sh tools/firmware/digests.sh
+
+.PHONY: demo firmware firmware-test sizes digests

@@ -5,6 +5,7 @@
 
 #include "minigpt/model.h"
 #include "minigpt/tokenizer.h"
+#include "tests/quick.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
 
@@ -38,6 +39,10 @@ TEST_CASE("bench: make-model writes a model that runs, the same each time") {
 }
 
 TEST_CASE("bench: ops runs every product") {
+    if (is_quick()) {
+        MESSAGE("skipped: an emulator's speed says nothing");
+        return;
+    }
     Ran ran = run_program("bench", {"ops", "--gemm", "--quick", "-r", "1", "-t", "2"});
     CHECK(ran.exit_status == 0);
     std::istringstream lines(ran.out);

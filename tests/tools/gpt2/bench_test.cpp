@@ -6,12 +6,17 @@
 #include "program.h"
 #include "small_models.h"
 #include "tests/json.h"
+#include "tests/quick.h"
 #include "tests/threads.h"
 
 using namespace minigpt;
 using namespace minigpt::test;
 
 TEST_CASE("gpt2 bench: every measurement is there and positive") {
+    if (is_quick()) {
+        MESSAGE("skipped: an emulated program cannot start itself again");
+        return;
+    }
     Json json = Json::parse(gpt2({"bench", "-p", "20", "-n", "3", "-r", "2", "-t", "2", "-b", "1,3",
                                   "--depth", "0,7,127", "--json"})
                                 .out);
@@ -45,6 +50,10 @@ TEST_CASE("gpt2 bench: every measurement is there and positive") {
 }
 
 TEST_CASE("gpt2 bench: models of any kind, in a table too; what does not fit is cut and said") {
+    if (is_quick()) {
+        MESSAGE("skipped: an emulated program cannot start itself again");
+        return;
+    }
     SmallModels models;
     for (const std::string& path : {models.bytes, models.none}) {
         Ran ran = gpt2({"bench", "-m", path, "-r", "1", "-t", "1", "-b", "2", "--load"});

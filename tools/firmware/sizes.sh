@@ -1,0 +1,41 @@
+#!/bin/sh
+# How large the library is in a program, for some builds of it: what the linker keeps of
+# libminigpt.a when it links the demo here, in bytes of code and constants. Each program is run: it
+# has to write what the first one writes.
+set -e
+cd "$(dirname "$0")/../.."
+out=build/firmware/sizes
+mkdir -p $out
+
+# kept MAP: the bytes of the archive's sections. A map names a section, its address, size and file;
+# after a long name the rest is on the next line. What was thrown away is listed before, or has
+# address 0.
+kept() {
+    awk '/^Linker script and memory map/ { on = 1 }
+         on && NF == 1 && $1 ~ /^\.(text|rodata|data)/ { name = $1; getline; $0 = name " " $0 }
+         on && $1 ~ /^\.(text|rodata|data)/ && $4 ~ /libminigpt\.a/ && $2 !~ /^0x0+$/ { print $3 }' "$1" |
+        { sum=0; while read -r n; do sum=$((sum + n)); done; echo $sum; }
+}
+
+# row VARIABLES...: builds the library so, links and runs the demo.
+row() {
+    for to in /dev/null $out/text; do  # to build it, and to run it
+        make -s --no-print-directory demo "$@" LDFLAGS="-Wl,-Map=$out/map" > $to
+    done
+    [ -f $out/expected ] || cp $out/text $out/expected
+    cmp $out/text $out/expected >&2
+    echo "| \`$(echo make "$@")\` | $(kept $out/map) |"
+}
+
+rm -f build/*/demo-q8 build/demo-q8 $out/expected
+echo '| build | bytes of code and constants |'
+echo '|---|---|'
+row
+row SIZE=1
+row SIZE=1 ISA=scalar
+row SIZE=1 ISA=scalar WEIGHTS=q8 THREADS=0 MMAP=0
+row SIZE=1 ISA=scalar WEIGHTS=q8 THREADS=0 MMAP=0 FILES=0
+for board in mps2-an500 mps3-an547; do
+    make -s "build/firmware/$board-q8.elf" > /dev/null 2>&1
+    echo "| $board, \`-O2\`, all types | $(kept "build/firmware/$board-q8.elf.map") |"
+done
