@@ -1,6 +1,7 @@
 // Lesson 8: a word that decides from 28 characters back, trained on the spot.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "../gpt2/error.h"
 #include "../gpt2/output.h"
@@ -53,13 +54,22 @@ TrainConfig unmasked_config() {
     return config;
 }
 
-// Both sides as often, in the generator's order.
+// As many of each side, and none that begins like one that was learnt from.
 std::vector<Reply> asked_replies() {
+    std::set<std::string> learnt;
+    for (const Reply& reply : train::returns_desk_replies(kLearntSeed, kReplies))
+        learnt.insert(reply.opening());
     std::vector<Reply> asked;
-    for (Reply& reply : train::returns_desk_replies(kAskedSeed, 3 * kAsked)) {
-        if (reply.has_window() && asked.size() < kAsked)
+    size_t n[2] = {0, 0};  // within, past
+    for (Reply& reply : train::returns_desk_replies(kAskedSeed, 10 * kAsked)) {
+        if (reply.has_window() && n[reply.is_past] < kAsked / 2 &&
+            learnt.count(reply.opening()) == 0) {
+            n[reply.is_past]++;
             asked.push_back(std::move(reply));
+        }
     }
+    if (asked.size() != kAsked)
+        cli::refuse("returns-desk: found %zu new replies, expected %zu", asked.size(), kAsked);
     return asked;
 }
 
