@@ -24,7 +24,7 @@ struct TrainConfig {
 
     size_t n_batch = 16;  // sequences an iteration
     size_t n_iters = 2000;
-    float lr = 1e-3f;       // after the warm-up; a cosine takes it down to lr_end
+    float lr = 2e-3f;       // after the warm-up; a cosine takes it down to lr_end
     float lr_end = 0.1f;    // times lr
     size_t n_warmup = 100;  // iterations; at most a tenth of n_iters
     float beta1 = 0.9f, beta2 = 0.99f;

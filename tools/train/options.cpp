@@ -84,7 +84,7 @@ const Flag kFlags[] = {
     {"--ctx", "N", true, "tokens of a sequence; default 128", READ(whole(&o.config.n_ctx, v))},
     {"--batch", "N", true, "sequences an iteration; default 16", READ(whole(&o.config.n_batch, v))},
     {"--iters", "N", true, "default 2000", READ(whole(&o.config.n_iters, v))},
-    {"--lr", "X", true, "the learning rate; default 0.001", READ(real(&o.config.lr, v))},
+    {"--lr", "X", true, "the learning rate; default 0.002", READ(real(&o.config.lr, v))},
     {"--lr-end", "X", true, "the last one's part of it; default 0.1",
      READ(real(&o.config.lr_end, v))},
     {"--warmup", "N", true, "iterations up to it; default 100", READ(whole(&o.config.n_warmup, v))},

@@ -7,6 +7,7 @@
 #include "../convert/file.h"
 #include "../convert/output_file.h"
 #include "chart.h"
+#include "minigpt/limits.h"
 #include "minigpt/model.h"
 #include "model_file.h"
 #include "report.h"
@@ -52,6 +53,7 @@ private:
     Status write_best();
     Status write_chart() const;
     void show_sample();
+    void say_speed();
     bool has_model() const { return options_.config.architecture == Architecture::gpt; }
     std::string beside(const char* ending) const { return options_.output + ending; }
 
@@ -122,12 +124,20 @@ Status Run::learn(bool* stopped) {
         }
         *stopped = interrupted != 0 || trainer_->iteration() == options_.stop_after;
     }
-    double rate = line_->rate(*trainer_);
-    line_->clear();
-    printf("%.0f tokens/s, %.1f GFLOP/s\n", rate,
-           rate * trainer_->network().flops_per_token() / 1e9);
+    say_speed();
     *stopped = *stopped && !trainer_->is_done();
     return save();
+}
+
+// Evaluations and samples count as time, not as tokens.
+void Run::say_speed() {
+    double rate = line_->rate(*trainer_), peak = 0;
+    double flops = rate * trainer_->network().flops_per_token();
+    line_->clear();
+    printf("%.0f tokens/s, %.1f GFLOP/s", rate, flops / 1e9);
+    if (measure_fma(&peak, &compute_).ok())
+        printf(", %.2f of the FMA peak", flops / peak);
+    printf("\n");
 }
 
 Status Run::after_evaluation() {
