@@ -57,6 +57,8 @@ TESTFLAGS  += -isystem $(BUILD)/system
 $(shell mkdir -p $(BUILD)/system; ln -sfn /usr/include/doctest $(BUILD)/system/doctest)
 endif
 LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+# ARM before version 7 has no 64-bit atomic numbers of its own; the compiler's library has.
+LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
 # armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
 NEONFLAGS  := $(if $(filter arm-linux-%,$(MACHINE)),-mfpu=neon-vfpv4)
 

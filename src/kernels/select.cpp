@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#elif defined(__arm__) && defined(__linux__)
+#elif defined(__arm__) && __ARM_ARCH >= 7 && defined(__linux__)
 #include <sys/auxv.h>
 #endif
 
@@ -49,7 +49,7 @@ const Candidate kCandidates[] = {
 
 const Candidate kCandidates[] = {{&kNeonKernels, always}, {&kScalarKernels, always}};
 
-#elif defined(__arm__) && defined(__linux__)
+#elif defined(__arm__) && __ARM_ARCH >= 7 && defined(__linux__)
 
 // armv7: NEON with fused multiply-add and half-precision conversion, both parts of VFPv4.
 bool has_neon_vfpv4() {
