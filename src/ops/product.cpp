@@ -206,7 +206,10 @@ void multiply(const Compute& compute, const Product& x) {
     ThreadPool* pool = pool_for(compute, x);
     size_t n_threads = thread_count(pool);
     size_t n_panels = panel_count(x.n);
-    size_t step = n_threads == 1 ? n_panels : divide_up(n_panels, n_threads * kUnitsPerThread);
+    size_t step = n_panels;
+    if (n_threads > 1)
+        step = round_up(divide_up(n_panels, n_threads * kUnitsPerThread),
+                        compute.kernels().tile_panels);
     size_t n_steps = divide_up(n_panels, step);
     size_t n_groups = divide_up(n_tiles, kGroupTiles);
     if (n_groups * n_steps < n_threads)
