@@ -185,7 +185,8 @@ TEST_CASE("weights: what is written is read back, in every type and from any str
                 CHECK(t.type == expected_type(t.spec, type));
                 const std::vector<float>& a = arrays[t.spec.name];
                 bool same = true;
-                for (size_t r = 0; r < t.spec.shape[0]; r++) {
+                size_t step = t.type == ElementType::q4 ? if_quick(13, 1) : 1;
+                for (size_t r = 0; r < t.spec.shape[0]; r += step) {
                     for (size_t c = 0; c < t.spec.shape[1]; c++) {
                         same = same && element(t, r, c) == expected_element(t, a, r, c);
                     }
