@@ -54,7 +54,7 @@ TEST_CASE("misuse: a session, a sampler, a writer and a generator that are not c
     CHECK(generator.next(&piece).code() == Code::bad_argument);
 }
 
-TEST_CASE("misuse: a writer refuses an empty path and tables that no reader would take") {
+TEST_CASE("misuse: a writer refuses an empty path and tables that are not there") {
     Config config;
     config.n_vocab = config.n_rows = 16;
     config.n_ctx = config.n_embd = config.n_ff = 16;
@@ -62,18 +62,7 @@ TEST_CASE("misuse: a writer refuses an empty path and tables that no reader woul
     WriterOptions options;
     CHECK(Writer().open("", config, options).code() == Code::bad_argument);
     CHECK(Writer().open(nullptr, config, options).code() == Code::bad_argument);
-    alignas(8) char junk[200] = "MGTK";
-    options.tokenizer = junk;
-    for (size_t n : {size_t{1}, size_t{8}, size_t{96}, sizeof junk}) {
-        options.tokenizer_bytes = n;
-        uint64_t bytes;
-        REQUIRE(Writer::image_bytes(config, options, &bytes).ok());
-        Image image(static_cast<size_t>(bytes));
-        Status status = Writer().open(image.data(), image.size(), config, options);
-        CHECK(status.code() == Code::bad_file);
-        CHECK(std::string(status.message()).rfind("tokenizer: ", 0) == 0);
-    }
-    options.tokenizer = nullptr;
+    options.tokenizer_bytes = 200;
     uint64_t bytes;
     REQUIRE(Writer::image_bytes(config, options, &bytes).ok());
     Image image(static_cast<size_t>(bytes));

@@ -142,8 +142,8 @@ public:
     static Status image_bytes(const Config& config, const WriterOptions& options, uint64_t* bytes);
 
     // Into a file, replaced by finish(). Errors of both: as image_bytes(); bad_argument (an empty
-    // path, an image that is not aligned); what Tokenizer::open() says of the tokenizer, and tables
-    // of other than n_vocab tokens; io, out_of_memory.
+    // path, an image that is not aligned, no tokenizer where its size is not 0); io, out_of_memory.
+    // What the tables hold is build_tokenizer's to check, and Tokenizer::open()'s of a file.
     Status open(const char* path, const Config& config, const WriterOptions& options);
     // Into memory, 64-byte aligned, of at least image_bytes(). Usable after finish().
     Status open(void* image, size_t bytes, const Config& config, const WriterOptions& options);

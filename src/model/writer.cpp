@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/pages.h"
 #include "minigpt/model.h"
-#include "minigpt/tokenizer.h"
 #include "minigpt/weights.h"
 #include "model/encode.h"
 #include "model/format.h"
@@ -59,20 +58,6 @@ Status plan_file(const Config& config, const WriterOptions& options, FilePlan* p
     }
     plan->file_bytes = at;
     return Status();
-}
-
-// Tables that a reader would refuse are not written.
-Status check_tokenizer(const Config& config, const WriterOptions& options) {
-    if (options.tokenizer_bytes == 0)
-        return Status();
-    if (options.tokenizer == nullptr)
-        return Status::error(Code::bad_argument, "tokenizer: no tables, but their size");
-    Tokenizer tokenizer;
-    MINIGPT_TRY(tokenizer.open(options.tokenizer, options.tokenizer_bytes));
-    if (tokenizer.n_tokens() == config.n_vocab)
-        return Status();
-    return Status::error(Code::bad_argument, "tokenizer: %zu tokens, but n_vocab is %lu",
-                         tokenizer.n_tokens(), static_cast<unsigned long>(config.n_vocab));
 }
 
 }  // namespace
@@ -271,9 +256,10 @@ Status Writer::image_bytes(const Config& config, const WriterOptions& options, u
 Status Writer::start(const Config& config, const WriterOptions& options) {
     if (state_ != nullptr)
         return Status::error(Code::bad_argument, "the writer is open already");
+    if (options.tokenizer == nullptr && options.tokenizer_bytes != 0)
+        return Status::error(Code::bad_argument, "tokenizer: no tables, but their size");
     FilePlan plan;
     MINIGPT_TRY(plan_file(config, options, &plan));
-    MINIGPT_TRY(check_tokenizer(config, options));
     state_ = new (std::nothrow) State;
     if (state_ == nullptr || !state_->header.allocate(static_cast<size_t>(plan.header_bytes)) ||
         !state_->added.allocate(plan.n_tensors) || !state_->scratch.allocate(kScratchBytes)) {

@@ -178,7 +178,7 @@ TEST_CASE("gpt2: a wrong command line is status 2 with one line") {
     check_fails(gpt2({"-p", "a", "-f", "b"}), 2, {"-p, -f, --ids"});
     SmallModels models;
     check_fails(gpt2({"-m", models.bytes, "-p", "a", "--isa", "sse9"}), 2, {"--isa sse9: "});
-    check_fails(gpt2({"-m", models.bytes, "-p", "a", "--kv", "q8"}), 1, {"--kv", "q8"});
+    check_fails(gpt2({"-m", models.bytes, "-p", "a", "--kv", "q4"}), 2, {"--kv", "q4"});
 }
 
 TEST_CASE("gpt2: ids on standard input that are none are refused by detokenize") {
