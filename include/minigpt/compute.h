@@ -36,15 +36,22 @@ public:
     size_t n_threads() const;
     const char* isa() const;  // the name of the table that runs
     bool exact() const;       // whether it keeps the promise of equal bits
+    // Whether it computes with subnormal numbers; armv7's NEON takes zeros in their place.
+    bool keeps_subnormals() const;
 
     const KernelTable& kernels() const { return *kernels_; }
     ThreadPool* pool() const { return pool_; }  // nullptr: one thread
 
     static constexpr size_t kMaxThreads = 256;
 
+    // Runs on another's threads, with the best kernels that keep subnormal numbers. The other must
+    // outlive it; it may be this one.
+    void share(const Compute& other);
+
 private:
     const KernelTable* kernels_;
     ThreadPool* pool_;
+    bool owns_pool_ = true;
 };
 
 // The names `create` knows on this build, best first, ending in "scalar"; nullptr past the end.

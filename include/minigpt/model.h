@@ -73,6 +73,9 @@ public:
     // 0 before open().
     TensorInfo tensor(size_t index) const;
     uint64_t file_bytes() const { return bytes_; }
+    // Whether some weights are subnormal as f32: armv7's NEON cannot compute with them, and
+    // sessions there use the scalar kernels.
+    bool has_subnormals() const { return has_subnormals_; }
 
     // The tokenizer's tables, in place; nullptr and 0 if the model has none. See tokenizer.h.
     const void* tokenizer(size_t* bytes) const;
@@ -99,6 +102,7 @@ private:
     size_t bytes_ = 0;
     bool owned_ = false;  // mapped or read from a path
     Config config_;
+    bool has_subnormals_ = false;
     size_t n_tensors_ = 0;
     const unsigned char* directory_ = nullptr;
     const unsigned char* tokenizer_ = nullptr;

@@ -78,7 +78,8 @@ constexpr size_t kQuantizedBytes = kGroup + 4 + 4;  // of a row's group
 struct KernelTable {
     const char* name;
     bool exact;  // keeps the promise of equal bits; false: multiplies and adds, bits of its own
-    size_t tile_panels;  // panels that panel_gemm best takes side by side for many rows
+    bool keeps_subnormals;  // false: computes with zeros in their place
+    size_t tile_panels;     // panels that panel_gemm best takes side by side for many rows
 
     void (*panel_gemm[kKernelTypes])(const PanelGemm& g);
 

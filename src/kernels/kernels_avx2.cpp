@@ -103,6 +103,7 @@ MINIGPT_TARGET void panel_gemm_6x16(const PanelGemm& g) {
 const KernelTable kAvx2Kernels = {
     "avx2",
     true,
+    true,
     1,
     {panel_gemm_6x16<float>, MINIGPT_COMPUTED(f16, panel_gemm_6x16<F16>),
      MINIGPT_COMPUTED(bf16, panel_gemm_6x16<Bf16>), MINIGPT_COMPUTED(q8, panel_gemm_6x16<Q8>),

@@ -126,6 +126,7 @@ MINIGPT_TARGET void panel_gemm_q4_6x32(const PanelGemm& g) {
 const KernelTable kAvx512Kernels = {
     "avx512",
     true,
+    true,
     kTilePanels,
     {panel_gemm_6x64<float>, MINIGPT_COMPUTED(f16, panel_gemm_6x64<F16>),
      MINIGPT_COMPUTED(bf16, panel_gemm_6x64<Bf16>), MINIGPT_COMPUTED(q8, panel_gemm_6x64<Q8>),

@@ -187,9 +187,17 @@ void interleave(float* y, const float* x, size_t ldx, size_t m, size_t k) {
 
 }  // namespace
 
+// armv7's NEON flushes them to zero, whatever FPSCR says.
+#if defined(__aarch64__)
+constexpr bool kKeepsSubnormals = true;
+#else
+constexpr bool kKeepsSubnormals = false;
+#endif
+
 const KernelTable kNeonKernels = {
     "neon",
     true,
+    kKeepsSubnormals,
     1,
     {panel_gemm_6x16<float>, MINIGPT_COMPUTED(f16, panel_gemm_6x16<F16>),
      MINIGPT_COMPUTED(bf16, panel_gemm_6x16<Bf16>), MINIGPT_COMPUTED(q8, panel_gemm_6x16<Q8>),

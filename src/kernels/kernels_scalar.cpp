@@ -173,6 +173,7 @@ void erf_scalar(float* y, const float* x, size_t n) {
 const KernelTable kScalarKernels = {
     "scalar",
     true,
+    true,
     1,
     {panel_gemm_6x16<float>, MINIGPT_COMPUTED(f16, panel_gemm_6x16<F16>),
      MINIGPT_COMPUTED(bf16, panel_gemm_6x16<Bf16>), MINIGPT_COMPUTED(q8, panel_gemm_6x16<Q8>),

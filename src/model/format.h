@@ -17,7 +17,8 @@ enum : uint32_t {
     kFlagTied = 1,
     kFlagScaleAttn = 2,
     kFlagScaleByLayer = 4,
-    kFlagsAll = 7,
+    kFlagSubnormals = 8,
+    kFlagsAll = 15,
 };
 
 struct FileHeader {

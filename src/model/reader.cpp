@@ -280,6 +280,7 @@ Status Model::parse(const void* data, size_t bytes) {
     image_ = image;
     bytes_ = bytes;
     config_ = config;
+    has_subnormals_ = (h.flags & kFlagSubnormals) != 0;
     n_tensors_ = h.n_tensors;
     directory_ = directory;
     tokenizer_ = sections.tokenizer;

@@ -184,13 +184,26 @@ KvCache cache_of(const Buffers& b, const Config& config, KvType kv, size_t seq, 
     return cache;
 }
 
+namespace {
+
+// What a session runs on: what its options say, or `own`, which then is made so.
+const Compute& compute_for(const Model& model, const SessionOptions& options, Compute* own) {
+    const Compute& asked = options.compute == nullptr ? *own : *options.compute;
+    if (!model.has_subnormals() || asked.keeps_subnormals())
+        return asked;
+    own->share(asked);
+    return *own;
+}
+
+}  // namespace
+
 Status session_bytes(const Model& model, const SessionOptions& options, size_t* bytes) {
     Plan plan;
     MINIGPT_TRY(plan_session(model, options, &plan));
     Layouter layouter(nullptr);
     layouter.place<Buffers>(1);
-    const Compute best;
-    place_buffers(model, plan, options.compute == nullptr ? best : *options.compute, &layouter);
+    Compute own;
+    place_buffers(model, plan, compute_for(model, options, &own), &layouter);
     if (layouter.used() >= kTooMany || layouter.used() > static_cast<size_t>(-1) / 2) {
         return Status::error(Code::out_of_memory,
                              "the session needs %llu bytes, more than can be addressed",
@@ -232,7 +245,7 @@ Status Session::create(const Model& model, const SessionOptions& options) {
     }
     memory_ = static_cast<unsigned char*>(memory);
     model_ = &model;
-    compute_ = options.compute == nullptr ? &own_compute_ : options.compute;
+    compute_ = &compute_for(model, options, &own_compute_);
     n_seq_ = plan.n_seq;
     n_ctx_ = plan.n_ctx;
     max_rows_ = plan.max_rows;

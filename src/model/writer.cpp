@@ -179,6 +179,8 @@ Status Writer::State::write_self_test() {
 
 Status Writer::State::write_header() {
     FileHeader* h = reinterpret_cast<FileHeader*>(header.data());
+    if (n_denormal != 0)
+        h->flags |= kFlagSubnormals;
     h->header_hash = 0;
     h->header_hash = hash64(header.data(), header.size());
     return write(0, header.data(), header.size());

@@ -11,7 +11,23 @@ namespace minigpt {
 Compute::Compute() : kernels_(&best_kernels()), pool_(nullptr) {}
 
 Compute::~Compute() {
-    ThreadPool::destroy(pool_);
+    if (owns_pool_)
+        ThreadPool::destroy(pool_);
+}
+
+void Compute::share(const Compute& other) {
+    if (&other != this) {
+        if (owns_pool_)
+            ThreadPool::destroy(pool_);
+        pool_ = other.pool_;
+        owns_pool_ = false;
+        kernels_ = other.kernels_;
+    }
+    for (size_t i = 0; !kernels_->keeps_subnormals; ++i) {
+        KernelChoice choice = kernel_choice(i);
+        if (choice.present && choice.table->keeps_subnormals)
+            kernels_ = choice.table;
+    }
 }
 
 Status Compute::create(size_t n_threads, const char* isa) {
@@ -43,8 +59,10 @@ Status Compute::create(size_t n_threads, const char* isa) {
     ThreadPool* pool = nullptr;
     if (n_threads > 1)
         MINIGPT_TRY(ThreadPool::create(n_threads, &pool));
-    ThreadPool::destroy(pool_);
+    if (owns_pool_)
+        ThreadPool::destroy(pool_);
     pool_ = pool;
+    owns_pool_ = true;
     kernels_ = table;
     return Status();
 }
@@ -59,6 +77,10 @@ const char* Compute::isa() const {
 
 bool Compute::exact() const {
     return kernels_->exact;
+}
+
+bool Compute::keeps_subnormals() const {
+    return kernels_->keeps_subnormals;
 }
 
 const char* isa_name(size_t index, bool* present) {

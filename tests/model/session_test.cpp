@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <iterator>
 #include <numeric>
@@ -242,6 +243,40 @@ TEST_CASE("session: every table and every number of threads give the same bits")
     CHECK(std::string(Compute().isa()) == "scalar");
     CHECK(n_tables == 1);
 #endif
+}
+
+TEST_CASE("session: subnormal weights are no zeros, under any table that is asked for") {
+    Config config = odd_configs()[0].config;
+    Arrays arrays = random_arrays(config, 8);
+    for (float& x : arrays["ln_f.weight"])
+        x *= 1e-39f;
+    for (float& x : arrays["ln_f.bias"])
+        x *= 1e-39f;
+    Image image = make_image(config, arrays),
+          ordinary = make_image(config, random_arrays(config, 8));
+    Model model, without;
+    REQUIRE(model.open(image.data(), image.size()).ok());
+    REQUIRE(without.open(ordinary.data(), ordinary.size()).ok());
+    CHECK(model.has_subnormals());
+    CHECK(!without.has_subnormals());
+    std::vector<Row> rows = rows_of(random_ids(config, 5, 6));
+    std::vector<float> expected;
+    bool present;
+    for (size_t i = 0; isa_name(i, &present) != nullptr; i++) {
+        if (!present)
+            continue;
+        CAPTURE(std::string(isa_name(i, nullptr)));
+        Compute compute;
+        REQUIRE(compute.create(2, isa_name(i, nullptr)).ok());
+        SessionOptions options;
+        options.compute = &compute;
+        Session session;
+        REQUIRE(session.create(model, options).ok());
+        std::vector<float> logits = run(session, rows, {rows.size()});
+        CHECK(std::any_of(logits.begin(), logits.end(), [](float x) { return x != 0; }));
+        expected = expected.empty() ? logits : expected;
+        CHECK(same_bits(logits, expected));
+    }
 }
 
 TEST_CASE("session: a row alone and the same row among others are the same bits") {

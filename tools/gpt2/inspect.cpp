@@ -109,7 +109,8 @@ std::string config_json(const Config& c) {
 void write_json(Output& out, const Options& options, const Loaded& loaded) {
     const Model& model = loaded.model;
     Memory memory = measure(options, loaded);
-    out.write("{\"config\":" + config_json(model.config()));
+    out.write("{\"config\":" + config_json(model.config()) +
+              ",\"subnormals\":" + json_bool(model.has_subnormals()));
     out.write(format(",\n\"parameters\":%" PRIu64 ",\"parameters_untied\":%" PRIu64,
                      parameter_count(model.config(), false),
                      parameter_count(model.config(), true)));
@@ -183,6 +184,8 @@ void write_text(Output& out, const Options& options, const Loaded& loaded) {
                printable(model.source_format()) + " " + printable(model.source_name()));
     write_line(out, "made by", printable(model.converter()));
     write_config(out, config);
+    if (model.has_subnormals())
+        write_line(out, "subnormal weights", "some; armv7 runs them on its scalar kernels");
     write_line(out, "parameters", grouped(parameter_count(config, false)));
     write_line(out, "with the head apart", grouped(parameter_count(config, true)));
     std::string kind = kind_name(loaded.tokenizer.kind());

@@ -148,6 +148,7 @@ TEST_CASE("gpt2 inspect: configuration, parameters, tensors and memory") {
     CHECK(json["config"]["n_ctx"].integer() == kContext);
     CHECK(json["config"]["n_ff"].integer() == 40);
     CHECK(!json["config"]["tied"].boolean());
+    CHECK(!json["subnormals"].boolean());
     CHECK(json["config"]["activation"].text == "gelu_tanh");
     CHECK(json["config"]["biases"].size() == 7);
     CHECK(json["source"]["format"].text == "a test");
