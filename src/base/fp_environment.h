@@ -7,7 +7,7 @@ namespace minigpt {
 
 // Sets this thread's floating point to IEEE's defaults and gives back on destruction what it
 // found, sticky exception flags aside. Costs a few cycles when nothing differs. CPUs other than
-// x86 with SSE2 and ARM with VFP are left as they are.
+// x86 with SSE2, ARM with VFP and RISC-V with floating point are left as they are.
 class FpEnvironment {
 public:
     FpEnvironment() : found_(get()) {
@@ -61,6 +61,18 @@ private:
     }
     static void set(uint32_t bits) {
         __asm__ volatile("vmsr fpscr, %0" : : "r"(bits) : "memory");
+    }
+#elif defined(__riscv_flen)
+    // The rounding mode is all there is to set: no traps, no flush to zero.
+    static constexpr uint32_t kClear = 7;
+    static constexpr uint32_t kSet = 0;
+    static uint32_t get() {
+        uint32_t bits;
+        __asm__ volatile("frrm %0" : "=r"(bits) : : "memory");
+        return bits;
+    }
+    static void set(uint32_t bits) {
+        __asm__ volatile("fsrm %0" : : "r"(bits) : "memory");
     }
 #else
     static constexpr uint32_t kClear = 0;

@@ -21,6 +21,13 @@ struct Setting {
     bool flush;
 };
 
+// RISC-V has no flush-to-zero to be set.
+#if defined(__SSE2__) || defined(__aarch64__) || defined(__arm__)
+constexpr bool kCanFlush = true;
+#else
+constexpr bool kCanFlush = false;
+#endif
+
 void set_flush(bool on) {
 #if defined(__SSE2__)
     _mm_setcsr(on ? _mm_getcsr() | 0x8040 : _mm_getcsr() & ~0x8040u);
@@ -117,8 +124,8 @@ TEST_CASE("ops environment: rounding modes and flush-to-zero change no bit and a
             set_flush(false);
             CHECK(found.ok);
             CHECK(rounding == setting.rounding);
-            CHECK(flushed == setting.flush);
-            CHECK(flushed_after == setting.flush);
+            CHECK(flushed == (setting.flush && kCanFlush));
+            CHECK(flushed_after == (setting.flush && kCanFlush));
             for (size_t i = 0; i < 11; ++i) {
                 CAPTURE(i);
                 CHECK(test::first_difference(found.out[i].data(), want.out[i].data(), kNumbers) ==
