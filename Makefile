@@ -90,11 +90,13 @@ $(BUILD)/libminigpt.a: $(LIB_OBJ)
 
 $(BUILD)/gpt2: $(GPT2_DATA)
 $(BUILD)/convert: $(CONVERT_DATA)
-# What one program takes from another.
+# What one program takes from another: how all of them speak and give up, and more.
+SPEAK_OBJ := $(call obj,tools/gpt2/error.cpp tools/gpt2/output.cpp tools/gpt2/signals.cpp)
 TRAIN_OBJ := $(call obj,$(filter-out %/main.cpp,$(wildcard tools/train/*.cpp)) \
              tools/convert/file.cpp tools/convert/output_file.cpp tools/convert/utf8.cpp)
-$(BUILD)/train: $(TRAIN_OBJ)
-$(BUILD)/lesson: $(GPT2_DATA) $(TRAIN_OBJ) $(call obj,tools/gpt2/error.cpp tools/gpt2/output.cpp)
+$(BUILD)/convert: $(SPEAK_OBJ)
+$(BUILD)/train: $(TRAIN_OBJ) $(SPEAK_OBJ)
+$(BUILD)/lesson: $(GPT2_DATA) $(TRAIN_OBJ) $(SPEAK_OBJ)
 .SECONDEXPANSION:
 $(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $$(filter $(BUILD)/obj/tools/%/$$(percent),$$(call obj,$$(TOOL_SRC))) \
                                  $(BUILD)/libminigpt.a

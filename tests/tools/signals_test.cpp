@@ -59,10 +59,12 @@ TEST_CASE("programs: a file that may not grow is an error with a line, and statu
     small_model().write(folder.path());
     std::string text(10000, 'a'), path = folder / "text";
     write_file(path, text);
-    Ran converted, listed, tokenized;
+    Ran converted, listed, tokenized, trained;
     {
         FileLimit limit(4096);
         converted = run_program("convert", {folder.path(), "-o", out / "m.mgpt"});
+        trained = run_program("train", {path, "-o", out / "t.mgpt", "--layers", "1", "--embd", "16",
+                                        "--ctx", "8", "--iters", "2", "--sample", "0"});
         tokenized = gpt2({"tokenize", "-f", path}, "", out / "ids");
     }
     CHECK(converted.exit_status == 1);
@@ -70,6 +72,23 @@ TEST_CASE("programs: a file that may not grow is an error with a line, and statu
     CHECK(!std::filesystem::exists(out / "m.mgpt"));
     CHECK(tokenized.exit_status == 1);
     CHECK(is_one_line(tokenized.err, "gpt2: standard output: "));
+    CHECK(trained.exit_status == 1);
+    CHECK(trained.err.find("train: ") != std::string::npos);
+    CHECK(!std::filesystem::exists(out / "t.mgpt"));
+}
+
+TEST_CASE("programs: each hears that its standard output is full") {
+    const std::vector<std::vector<std::string>> all = {{"gpt2", "--help"},
+                                                       {"convert", "--help"},
+                                                       {"lesson", "--help"},
+                                                       {"train", "--help"},
+                                                       {"train", "--returns-desk", "100"}};
+    for (const auto& words : all) {
+        CAPTURE(words[0]);
+        Ran ran = run_program(words[0], {words.begin() + 1, words.end()}, "", "/dev/full");
+        CHECK(ran.exit_status == 1);
+        CHECK(is_one_line(ran.err, words[0] + ": standard output: "));
+    }
 }
 
 TEST_CASE("programs: convert hears that its standard output is full") {

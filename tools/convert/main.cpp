@@ -1,9 +1,6 @@
 // convert: a checkpoint in, a weight file out. The command line.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +8,8 @@
 #include <new>
 #include <string>
 
+#include "../gpt2/error.h"
+#include "../gpt2/signals.h"
 #include "convert.h"
 #include "emit.h"
 #include "emit_elf.h"
@@ -69,14 +68,8 @@ constexpr char kHelp[] =
     "\n"
     "Exit status: 0 done, 1 SRC was refused, 2 the command line was wrong.\n";
 
-// One line on stderr; the path keeps to it.
 void say(const std::string& path, const std::string& what) {
-    std::string line = g_program + ": " + path + ": " + what;
-    for (char& c : line) {
-        if (static_cast<unsigned char>(c) < 0x20)
-            c = '?';
-    }
-    fprintf(stderr, "%s\n", line.c_str());
+    minigpt::cli::print_line(path + ": " + what, g_program.c_str());
 }
 
 // To stdout; the exit status. Whoever closed the pipe wants to hear no more.
@@ -86,22 +79,6 @@ int print(const std::string& text) {
     if (errno != EPIPE)
         say("standard output", strerror(errno));
     return 1;
-}
-
-void on_bus_error(int) {
-    constexpr char kLine[] =
-        ": a mapped file became shorter while it was read, or its disk fails\n";
-    ssize_t ignored = write(STDERR_FILENO, g_program.data(), g_program.size());
-    ignored = write(STDERR_FILENO, kLine, sizeof kLine - 1);
-    (void)ignored;
-    _exit(1);
-}
-
-// A closed pipe and a file that may not grow are errors of write, told like any other.
-void take_signals() {
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-    signal(SIGBUS, on_bus_error);
 }
 
 int wrong_usage(const char* what, const char* argument) {
@@ -220,9 +197,9 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    take_signals();
     if (argc > 0 && argv[0][0] != '\0')
         g_program = minigpt::convert::name_of_path(argv[0]);
+    minigpt::cli::take_signals(g_program);
     Options options;
     try {
         int status = parse(argc, argv, &options);

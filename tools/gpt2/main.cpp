@@ -73,6 +73,6 @@ int run(const std::vector<std::string>& args) {
 }  // namespace minigpt::cli
 
 int main(int argc, char** argv) {
-    minigpt::cli::take_signals();
+    minigpt::cli::take_signals("gpt2");
     return minigpt::cli::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

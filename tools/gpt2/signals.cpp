@@ -11,6 +11,7 @@ namespace minigpt::cli {
 namespace {
 
 // What the handler may touch: made before, written by one call.
+std::string g_program;
 char g_line[1024];
 volatile sig_atomic_t g_length = 0;
 
@@ -23,7 +24,8 @@ void on_bus_error(int) {
 
 }  // namespace
 
-void take_signals() {
+void take_signals(const std::string& program) {
+    g_program = program;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     set_mapped_file("");
@@ -37,7 +39,7 @@ void set_mapped_file(const std::string& path) {
             c = '?';
     }
     g_length = 0;
-    int n = snprintf(g_line, sizeof g_line, "gpt2: %.900s: %s\n", name.c_str(),
+    int n = snprintf(g_line, sizeof g_line, "%.90s: %.800s: %s\n", g_program.c_str(), name.c_str(),
                      "cannot be read any more: the file became shorter, or its disk fails");
     g_length = n;
 }

@@ -7,7 +7,8 @@ namespace minigpt::cli {
 
 // A closed pipe and a file that may not grow become errors of write, told like any other. A mapped
 // file that is cut short while it is used (SIGBUS) ends the program with one line and status 1.
-void take_signals();
+// Every program's main calls this first; `program` is what the line begins with.
+void take_signals(const std::string& program);
 
 // The file that such a line names; empty: none.
 void set_mapped_file(const std::string& path);

@@ -2,11 +2,25 @@
 #include <cstdio>
 #include <new>
 
+#include "../gpt2/error.h"
+#include "../gpt2/output.h"
+#include "../gpt2/signals.h"
 #include "returns_desk.h"
 #include "run.h"
 
+namespace {
+
+void print(const std::string& text) {
+    minigpt::cli::Output out;
+    out.write(text);
+    out.finish();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
     using namespace minigpt::train;
+    minigpt::cli::take_signals("train");
     std::string error;
     try {
         Options options = parse({argv + 1, argv + argc}, &error);
@@ -16,14 +30,17 @@ int main(int argc, char** argv) {
             return 2;
         }
         if (options.help) {
-            printf("%s", help_text().c_str());
+            print(help_text());
             return 0;
         }
         if (options.n_replies > 0) {
-            printf("%s", returns_desk_text(options.config.seed, options.n_replies).c_str());
-            return fflush(stdout) == 0 ? 0 : 1;
+            print(returns_desk_text(options.config.seed, options.n_replies));
+            return 0;
         }
         return run(options);
+    } catch (const minigpt::cli::Error& refused) {
+        minigpt::cli::print_line(refused.message, "train");
+        return refused.exit_status;
     } catch (const std::bad_alloc&) {
         fprintf(stderr, "train: out of memory\n");
         return 1;
