@@ -109,6 +109,7 @@ Status Run::prepare() {
 }
 
 Status Run::learn(bool* stopped) {
+    const size_t begin = trainer_->iteration();
     line_.reset(new LiveLine);
     *stopped = false;
     while (!trainer_->is_done() && !*stopped) {
@@ -124,7 +125,11 @@ Status Run::learn(bool* stopped) {
         }
         *stopped = interrupted != 0 || trainer_->iteration() == options_.stop_after;
     }
-    say_speed();
+    if (trainer_->iteration() > begin) {
+        say_speed();
+    } else if (trainer_->is_done()) {
+        printf("all %zu iterations are done already\n", begin);
+    }
     *stopped = *stopped && !trainer_->is_done();
     return save();
 }
@@ -204,6 +209,10 @@ void Run::say_how_to_resume() const {
     printf("stopped after iteration %zu; it goes on with\n    train %s -o %s%s --resume %s\n",
            trainer_->iteration(), options_.text.c_str(), options_.output.c_str(), type.c_str(),
            beside(".state").c_str());
+    if (has_model() && trainer_->evaluations().empty()) {
+        printf("there is no %s yet: the first evaluation comes after iteration %zu\n",
+               options_.output.c_str(), options_.config.eval_every);
+    }
 }
 
 }  // namespace
