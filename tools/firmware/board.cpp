@@ -20,7 +20,7 @@ extern void (*init_array_end[])();
 
 namespace {
 
-constexpr size_t kMemory = 576 * 1024;
+constexpr size_t kMemory = 1024 * 1024;
 alignas(64) unsigned char memory[kMemory];
 
 // Arm's "Semihosting for AArch32 and AArch64", 3.2: what a debugger, or qemu, does for us.

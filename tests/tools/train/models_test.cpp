@@ -2,12 +2,16 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <vector>
 
 #include "minigpt/generate.h"
 #include "minigpt/minigpt.h"
 #include "minigpt/ops.h"
 #include "minigpt/verify.h"
+#include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
 #include "tools/train/returns_desk.h"
 
@@ -95,4 +99,22 @@ TEST_CASE("models: the returns desk knows what the word far back decided") {
     CHECK(n == 100);
     CHECK(sum / 100 >= 0.99);
     CHECK(n_right >= 99);
+}
+
+TEST_CASE("models: Shakespeare predicts the held-back tenth at 1.50 nats a character, in 1.5 MB") {
+    std::string source = minigpt::test::outside_data("text/tinyshakespeare.txt");
+    if (source.empty())
+        return;
+    std::ifstream in(source, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    text = text.substr(text.size() * 9 / 10);
+    size_t n_windows = (text.size() - 1) / 256;
+    TempFolder folder;
+    std::string path = folder / "text";
+    std::ofstream(path, std::ios::binary) << text.substr(0, n_windows * 256 + 1);
+    std::string score = minigpt::test::gpt2({"score", "-f", path, "--json"}).out;
+    size_t at = score.find("\"nll\":");
+    REQUIRE(at != std::string::npos);
+    CHECK(std::stod(score.substr(at + 6)) <= 1.50);
+    CHECK(std::filesystem::file_size("models/shakespeare.mgpt") <= 1500000);
 }
