@@ -8,6 +8,12 @@
 #include "model/format.h"
 
 namespace minigpt {
+
+ShapeText::ShapeText(size_t n_dims, size_t i, size_t j) {
+    snprintf(text, sizeof text, n_dims == 2 ? "[%llu, %llu]" : "[%llu]",
+             static_cast<unsigned long long>(i), static_cast<unsigned long long>(j));
+}
+
 namespace {
 
 constexpr uint32_t kInfinityBits = 0x7f800000;
@@ -91,15 +97,14 @@ uint32_t survey(const float* x, size_t n, uint64_t* n_denormal) {
 
 // Refuses the number at [i, j]: it is not finite, or overflows the type.
 Status refused(const TensorSpec& spec, ElementType type, float x, size_t i, size_t j) {
-    char place[48];
-    snprintf(place, sizeof place, spec.n_dims == 2 ? "[%zu, %zu]" : "[%zu]", i, j);
+    const ShapeText place(spec.n_dims, i, j);
     uint32_t bits = magnitude_bits(x);
     if (bits < kInfinityBits) {
         return Status::error(Code::bad_file, "%s: %g at %s overflows %s", spec.name,
-                             static_cast<double>(x), place, name_of(type));
+                             static_cast<double>(x), place.text, name_of(type));
     }
     return Status::error(Code::bad_file, "%s: %s at %s; expected finite weights", spec.name,
-                         bits > kInfinityBits ? "NaN" : "infinity", place);
+                         bits > kInfinityBits ? "NaN" : "infinity", place.text);
 }
 
 // Names the first number of a run that is not finite, or no longer is when rounded.

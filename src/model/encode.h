@@ -9,6 +9,12 @@
 
 namespace minigpt {
 
+// "[3, 4]", or "[3]" of one dimension: a shape, or a place in one.
+struct ShapeText {
+    char text[48];
+    ShapeText(size_t n_dims, size_t i, size_t j);
+};
+
 // Takes the next bytes of a tensor.
 using EncodedSink = Status (*)(void* context, const void* data, size_t n_bytes);
 

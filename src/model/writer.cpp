@@ -1,5 +1,4 @@
 // Writer: rounds arrays to the file's type, lays them out, and hashes what it writes.
-#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <new>
@@ -328,15 +327,10 @@ Status Writer::add(const char* name, const ArrayView& array) {
     TensorSpec spec = tensor_spec(state_->config, index);
     size_t n_cols = array.n_dims == 2 ? array.shape[1] : 1;
     if (array.n_dims != spec.n_dims || array.shape[0] != spec.shape[0] || n_cols != spec.shape[1]) {
-        char found[56], expected[56];
-        const size_t* shapes[] = {array.shape, spec.shape};
-        for (int i = 0; i < 2; i++) {
-            size_t n_dims = i == 0 ? array.n_dims : spec.n_dims;
-            snprintf(i == 0 ? found : expected, sizeof found, n_dims == 2 ? "[%zu, %zu]" : "[%zu]",
-                     shapes[i][0], shapes[i][1]);
-        }
-        return Status::error(Code::bad_shape, "%s: shape is %s; expected %s", spec.name, found,
-                             expected);
+        const ShapeText found(array.n_dims, array.shape[0], array.shape[1]);
+        const ShapeText expected(spec.n_dims, spec.shape[0], spec.shape[1]);
+        return Status::error(Code::bad_shape, "%s: shape is %s; expected %s", spec.name, found.text,
+                             expected.text);
     }
     if (bytes_of(array.type) == 0 || array.data == nullptr) {
         return Status::error(Code::bad_argument, "%s: an array of %s numbers was expected",
