@@ -96,7 +96,8 @@ Status run(const Place& place, size_t* needed) {
     print(cut.message());
     print("\n");
     MINIGPT_TRY(model.open(place.model, place.model_bytes));
-    const Compute compute;
+    Compute compute;
+    MINIGPT_TRY(compute.create(1, place.isa));
     Memory memory = {static_cast<unsigned char*>(place.memory), place.memory_bytes};
     MINIGPT_TRY(verify_bytes(model, compute, needed));
     MINIGPT_TRY(verify(model, compute, memory.at, memory.left));

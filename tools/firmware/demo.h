@@ -11,6 +11,7 @@ struct Place {
     size_t model_bytes;
     void* memory;  // 64-byte aligned
     size_t memory_bytes;
+    const char* isa = nullptr;  // as Compute::create takes it
 };
 
 // Verifies the model and writes greedily. Prints through print(); takes no memory but the place's

@@ -1,4 +1,4 @@
-// The demo on a desktop, for comparison: what it prints, a board has to print.
+// The demo on a desktop, for comparison: what it prints, a board has to print. Usage: demo [ISA]
 #include <cstdio>
 
 #include "demo.h"
@@ -10,9 +10,10 @@ void minigpt::print(const char* text) {
     fputs(text, stdout);
 }
 
-int main() {
+int main(int argc, char** argv) {
     alignas(64) static unsigned char memory[1 << 20];
     size_t needed;
-    minigpt::Place place = {demo_model, demo_model_bytes, memory, sizeof memory};
+    minigpt::Place place = {demo_model, demo_model_bytes, memory, sizeof memory,
+                            argc > 1 ? argv[1] : nullptr};
     return minigpt::run_demo(place, &needed) ? 0 : 1;
 }

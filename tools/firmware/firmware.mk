@@ -32,7 +32,7 @@ $(DEMO): $(addprefix tools/firmware/,desktop.cpp demo.cpp demo.h) $(call model_f
 	$(call say,LD )
 	$(Q)$(CXX) $(filter-out -MMD -MP,$(TOOLFLAGS)) $(CXXFLAGS) -o $@ $(filter %.cpp %.o %.a,$^) $(LINK) $(LDFLAGS)
 demo: $(DEMO)
-	@$(EMULATOR) $(DEMO)
+	@$(EMULATOR) $(DEMO) $(DEMO_ISA)
 
 # A board's library is this Makefile's, built for it.
 $(FIRMWARE)/%-$(FIRMWARE_TYPE).elf: tools/firmware/%.ld $(addprefix tools/firmware/,sections.ld board.cpp \
@@ -51,10 +51,10 @@ firmware-test: firmware $(DEMO)  ## run it under qemu-system-arm, compare with t
 	@$(EMULATOR) $(DEMO) | tee $(DEMO).out
 	@sh tools/firmware/run.sh $(DEMO).out $(BOARD_ELF)
 
-sizes:  ## how large the library is in a program, for some builds of it
+sizes:  ## how large the library is in a program, for some builds of it, into README.md
 	@sh tools/firmware/sizes.sh
 
-digests:  ## the bundled model's digest and text, for every element type on every target
+digests:  ## the bundled model's digest and text, for every element type on every target, into README.md
 	@sh tools/firmware/digests.sh
 
 .PHONY: demo firmware firmware-test sizes digests

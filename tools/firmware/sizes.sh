@@ -14,7 +14,8 @@ kept() {
     awk '/^Linker script and memory map/ { on = 1 }
          on && NF == 1 && $1 ~ /^\.(text|rodata|data)/ { name = $1; getline; $0 = name " " $0 }
          on && $1 ~ /^\.(text|rodata|data)/ && $4 ~ /libminigpt\.a/ && $2 !~ /^0x0+$/ { print $3 }' "$1" |
-        { sum=0; while read -r n; do sum=$((sum + n)); done; echo $sum; }
+        { sum=0; while read -r n; do sum=$((sum + n)); done; echo $sum; } |
+        sed ':a; s/\B[0-9]\{3\}\>/,&/; ta'
 }
 
 # row VARIABLES...: builds the library so, links and runs the demo.
@@ -28,14 +29,17 @@ row() {
 }
 
 rm -f build/*/demo-q8 build/demo-q8 $out/expected
-echo '| build | bytes of code and constants |'
-echo '|---|---|'
-row
-row SIZE=1
-row SIZE=1 ISA=scalar
-row SIZE=1 ISA=scalar WEIGHTS=q8 THREADS=0 MMAP=0
-row SIZE=1 ISA=scalar WEIGHTS=q8 THREADS=0 MMAP=0 FILES=0
-for board in mps2-an500 mps3-an547; do
-    make -s "build/firmware/$board-q8.elf" > /dev/null 2>&1
-    echo "| $board, \`-O2\`, all types | $(kept "build/firmware/$board-q8.elf.map") |"
-done
+{
+    echo '| build | code and constants |'
+    echo '|---|---|'
+    row
+    row SIZE=1
+    row SIZE=1 ISA=scalar
+    row SIZE=1 ISA=scalar WEIGHTS=q8 THREADS=0 MMAP=0
+    row SIZE=1 ISA=scalar WEIGHTS=q8 THREADS=0 MMAP=0 FILES=0
+    for board in mps2-an500 mps3-an547; do
+        make -s "build/firmware/$board-q8.elf" > /dev/null 2>&1
+        echo "| \`make firmware\`, $board | $(kept "build/firmware/$board-q8.elf.map") |"
+    done
+} > $out/table
+sh tools/firmware/readme_table.sh $out/table
