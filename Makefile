@@ -62,7 +62,7 @@ LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
 # armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
 NEONFLAGS  := $(if $(filter arm-linux-%,$(MACHINE)),-mfpu=neon-vfpv4)
 # GCC's first scheduling moves loads so far up that accumulators of a tile leave their registers.
-NEONFLAGS  += $(if $(findstring clang,$(CXX)),,$(if $(filter aarch64%,$(MACHINE)),-fno-schedule-insns))
+NEONFLAGS  += $(if $(findstring clang,$(CXX)),,$(if $(filter aarch64% arm-linux-%,$(MACHINE)),-fno-schedule-insns))
 
 # Measuring needs a clock, which comes with a system that has files, too.
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
