@@ -1,8 +1,8 @@
 #include "signals.h"
 
+#include <signal.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 
 #include "error.h"
@@ -15,11 +15,18 @@ std::string g_program;
 char g_line[1024];
 volatile sig_atomic_t g_length = 0;
 
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
+volatile sig_atomic_t g_is_interrupted = 0;
+
 void on_bus_error(int) {
     // What has been generated is flushed token by token; stdio is not safe here.
     ssize_t ignored = write(STDERR_FILENO, g_line, static_cast<size_t>(g_length));
     (void)ignored;
     _exit(kRefused);
+}
+
+void on_interrupt(int) {
+    g_is_interrupted = 1;
 }
 
 }  // namespace
@@ -42,6 +49,28 @@ void set_mapped_file(const std::string& path) {
     int n = snprintf(g_line, sizeof g_line, "%.90s: %.800s: %s\n", g_program.c_str(), name.c_str(),
                      "cannot be read any more: the file became shorter, or its disk fails");
     g_length = n;
+}
+
+void catch_interrupts() {
+    for (int number : kInterrupts) {
+        struct sigaction before, action = {};
+        action.sa_handler = on_interrupt;
+        action.sa_flags = SA_RESETHAND | SA_RESTART;
+        if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(number, &action, nullptr);
+    }
+}
+
+bool is_interrupted() {
+    return g_is_interrupted != 0;
+}
+
+void release_interrupts() {
+    for (int number : kInterrupts) {
+        struct sigaction before;
+        if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == on_interrupt)
+            signal(number, SIG_DFL);
+    }
 }
 
 }  // namespace minigpt::cli

@@ -13,4 +13,13 @@ void take_signals(const std::string& program);
 // The file that such a line names; empty: none.
 void set_mapped_file(const std::string& path);
 
+// For a program that has something to save: from here on Ctrl-C, SIGTERM and a terminal that goes
+// away ask it to stop, and only the second of a kind ends it at once. What the caller has ignored
+// (nohup, or sh for a job in the background) stays ignored.
+void catch_interrupts();
+// Whether it has been asked to.
+bool is_interrupted();
+// All is saved: those signals end the program again.
+void release_interrupts();
+
 }  // namespace minigpt::cli
