@@ -64,8 +64,11 @@ std::string grid(const Axes& axes) {
 std::string curve(const Axes& axes, const std::vector<Evaluation>& evaluations,
                   double Evaluation::*loss, const char* color) {
     std::string points;
-    for (const Evaluation& e : evaluations)
-        points += format("%.1f,%.1f ", axes.x(static_cast<double>(e.iteration)), axes.y(e.*loss));
+    for (const Evaluation& e : evaluations) {
+        if (std::isfinite(e.*loss))
+            points +=
+                format("%.1f,%.1f ", axes.x(static_cast<double>(e.iteration)), axes.y(e.*loss));
+    }
     return format("<polyline fill=\"none\" stroke-width=\"2\" stroke=\"%s\" points=\"", color) +
            points + "\"/>\n";
 }
@@ -77,13 +80,15 @@ std::string loss_chart(const std::string& title, const std::vector<Evaluation>& 
     for (const Evaluation& e : evaluations) {
         axes.last = std::max(axes.last, static_cast<double>(e.iteration));
         for (double loss : {e.train, e.val}) {
+            if (!std::isfinite(loss))
+                continue;
             axes.low = std::min(axes.low, loss);
             axes.high = std::max(axes.high, loss);
         }
     }
-    if (evaluations.empty())
+    if (axes.low > axes.high)
         axes.low = axes.high = 0;
-    double margin = std::max(0.05 * (axes.high - axes.low), 0.01);
+    double margin = std::max({0.05 * (axes.high - axes.low), 0.01, 1e-6 * std::fabs(axes.high)});
     axes.low -= margin, axes.high += margin;
     std::string svg =
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"660\" height=\"400\" "

@@ -8,7 +8,7 @@
 
 namespace minigpt::train {
 
-// An SVG image: both losses over the iterations. `title` is any text.
+// An SVG image: both losses, where they are finite, over the iterations. `title` is any text.
 std::string loss_chart(const std::string& title, const std::vector<Evaluation>& evaluations);
 
 }  // namespace minigpt::train

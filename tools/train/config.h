@@ -38,7 +38,8 @@ struct TrainConfig {
     size_t eval_windows = 256;  // of the held-back text at most, evenly spread
 };
 
-// Errors: bad_argument with the option's name.
+// Of every field. Errors: bad_argument with the option's name, what was found and what was
+// expected.
 Status check(const TrainConfig& config);
 
 }  // namespace minigpt::train

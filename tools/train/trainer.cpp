@@ -28,7 +28,9 @@ Status Trainer::create(const TrainConfig& config, const Corpus& corpus, const Co
     for (const auto& part : parts) {
         if (part.n >= needed || (part.n == 0 && corpus.n_train > 0))
             continue;
-        return Status::error(Code::bad_text, "%s has %zu tokens; a context of %zu needs %zu",
+        return Status::error(Code::bad_text,
+                             "%s has %zu tokens; a context of %zu needs %zu: a smaller "
+                             "--ctx will do, or more text",
                              part.name, part.n, config.n_ctx, needed);
     }
     try {
@@ -59,8 +61,8 @@ Status Trainer::step() {
     double norm = std::isfinite(loss) ? optimizer_.step(iteration_) : loss;
     if (!std::isfinite(norm)) {
         return Status::error(Code::bad_argument,
-                             "the loss or its gradient is not finite at iteration %zu: a lower lr "
-                             "may help",
+                             "the loss or its gradient is not finite at iteration %zu: a lower "
+                             "learning rate may help",
                              static_cast<size_t>(iteration_));
     }
     iteration_++;
@@ -84,12 +86,16 @@ void Trainer::evaluate() {
 }
 
 bool Trainer::is_best() const {
-    return !evaluations_.empty() && evaluations_.back().iteration == iteration_ &&
+    return has_best() && evaluations_.back().iteration == iteration_ &&
            evaluations_.back().val <= best_loss_;
 }
 
+bool Trainer::has_best() const {
+    return !evaluations_.empty() && std::isfinite(best_loss_);
+}
+
 void Trainer::use_best() {
-    if (best_loss_ < HUGE_VAL)
+    if (has_best())
         memcpy(network_->parameters().weights(), best_.data(), best_.size() * sizeof(float));
 }
 

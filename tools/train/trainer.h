@@ -51,10 +51,12 @@ public:
     const std::vector<Evaluation>& evaluations() const { return evaluations_; }
     // Whether the latest evaluation was the best, of which the weights are kept.
     bool is_best() const;
+    // Whether there was one yet whose loss was a finite number: before, best() are zeros.
+    bool has_best() const;
     double best_loss() const { return best_loss_; }
     const float* best() const { return best_.data(); }  // [network().parameters().size()]
 
-    // Puts the best weights in place of the latest.
+    // Puts the best weights in place of the latest, if has_best().
     void use_best();
 
     // The mean loss over windows of the held-back text (of all the text, where nothing is), one

@@ -248,6 +248,41 @@ TEST_CASE("train: texts and configurations that do not do are refused by name") 
     CHECK(message_of(kVerse, c).find("lr: found nan") == 0);
 }
 
+TEST_CASE("train: every number of a configuration is checked") {
+    float TrainConfig::*const reals[] = {
+        &TrainConfig::lr,           &TrainConfig::lr_end, &TrainConfig::beta1,  &TrainConfig::beta2,
+        &TrainConfig::weight_decay, &TrainConfig::clip,   &TrainConfig::dropout};
+    size_t TrainConfig::*const sizes[] = {&TrainConfig::n_layer,    &TrainConfig::n_head,
+                                          &TrainConfig::n_embd,     &TrainConfig::n_ctx,
+                                          &TrainConfig::window,     &TrainConfig::n_batch,
+                                          &TrainConfig::n_iters,    &TrainConfig::n_warmup,
+                                          &TrainConfig::eval_every, &TrainConfig::eval_windows};
+    REQUIRE(check(TrainConfig()).ok());
+    for (float wrong : {NAN, INFINITY, -INFINITY, -1e-3f, 1e30f}) {
+        for (auto real : reals) {
+            TrainConfig c;
+            c.*real = wrong;
+            CHECK(check(c).code() == Code::bad_argument);
+        }
+        TrainConfig c;
+        c.val = static_cast<double>(wrong);
+        CHECK(check(c).code() == Code::bad_argument);
+    }
+    for (auto beta : {&TrainConfig::beta1, &TrainConfig::beta2}) {
+        TrainConfig c;
+        c.*beta = 1;  // a mean that never takes anything in
+        CHECK(check(c).code() == Code::bad_argument);
+    }
+    for (auto size : sizes) {
+        TrainConfig c;
+        c.*size = SIZE_MAX;
+        CHECK(check(c).code() == Code::bad_argument);
+    }
+    TrainConfig c;
+    c.architecture = static_cast<Architecture>(2);
+    CHECK(check(c).code() == Code::bad_argument);
+}
+
 TEST_CASE("train: a loss that is no number stops the run, and changes nothing") {
     TrainConfig c = small_config();
     Corpus corpus;
@@ -278,6 +313,16 @@ TEST_CASE("train chart: an image of any run, with any title") {
         CHECK(svg.find("<svg ") == 0);
         CHECK(svg.find("nan") == std::string::npos);
         CHECK(svg.find("inf") == std::string::npos);
+    }
+    for (double strange : {double{NAN}, HUGE_VAL, -HUGE_VAL, 1e20, 1e300}) {
+        for (std::vector<Evaluation> run :
+             {std::vector<Evaluation>{{10, strange, strange}},
+              std::vector<Evaluation>{{10, 2, 3}, {20, 1, strange}, {30, strange, 2}}}) {
+            std::string svg = loss_chart("x", run);
+            CHECK(svg.size() < 10000);
+            CHECK(svg.find("nan") == std::string::npos);
+            CHECK(svg.find("inf") == std::string::npos);
+        }
     }
     std::string svg = loss_chart("x", {{100, 3, 4}, {200, 2, 3}});
     CHECK(svg.find("points=\"340.0,") != std::string::npos);
