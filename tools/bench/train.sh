@@ -14,7 +14,8 @@ trap 'rm -rf "$work"' EXIT
 for round in $(seq "$rounds"); do
     printf 'train:   '
     "$build/train" "$text" -o "$work/m.mgpt" --layers 4 --heads 4 --embd 128 --ctx 64 --batch 12 \
-        --iters 2000 --sample 0 --eval-every 2000 --stop-after 200 -t "$threads" | grep tokens/s
+        --iters 2000 --sample 0 --eval-every 2000 --stop-after 200 --force -t "$threads" |
+        grep tokens/s
     if "$python" -c 'import torch' 2>/dev/null; then
         printf 'PyTorch: '
         "$python" "$(dirname "$0")/peers/torch_train.py" "$text" "$threads" 100

@@ -20,6 +20,7 @@ public:
     Status create(const std::string& path);
     Status write(const void* data, size_t n_bytes);  // at the end
     Status commit();
+    int descriptor() const { return fd_; }  // between create() and commit()
 
 private:
     Status error() const;

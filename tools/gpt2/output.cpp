@@ -101,6 +101,16 @@ std::string json_ids(const std::vector<int32_t>& ids) {
     return out += ']';
 }
 
+std::string shell_word(const std::string& word) {
+    const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
+        return word;
+    std::string out = "'";
+    for (char c : word)
+        out += c == '\'' ? "'\\''" : std::string(1, c);
+    return out += "'";
+}
+
 std::string grouped(uint64_t number) {
     std::string out = std::to_string(number);
     for (size_t i = out.size(); i > 3; i -= 3)

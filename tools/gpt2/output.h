@@ -31,6 +31,9 @@ std::string json_number(double number);
 std::string shortest(float number);
 std::string json_ids(const std::vector<int32_t>& ids);
 
+// A word of a command line as sh takes it: as it is, or in single quotes.
+std::string shell_word(const std::string& word);
+
 // 124439808 as 124,439,808.
 std::string grouped(uint64_t number);
 

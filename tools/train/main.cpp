@@ -23,12 +23,14 @@ int main(int argc, char** argv) {
     minigpt::cli::take_signals("train");
     std::string error;
     try {
-        Options options = parse({argv + 1, argv + argc}, &error);
+        Options options = parse({argv + (argc > 0 ? 1 : 0), argv + argc}, &error);
         if (!error.empty()) {
-            fprintf(stderr, "train: %s\nusage: train TEXT -o MODEL.mgpt [options]; --help\n",
-                    error.c_str());
+            minigpt::cli::print_line(error, "train");
+            fprintf(stderr, "usage: train TEXT -o MODEL.mgpt [options]; --help\n");
             return 2;
         }
+        if (argc > 0 && argv[0][0] != '\0')
+            options.program = argv[0];
         if (options.help) {
             print(help_text());
             return 0;

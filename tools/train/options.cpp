@@ -1,14 +1,19 @@
 #include "options.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
 #include "../convert/file.h"
+#include "minigpt/compute.h"
 
 namespace minigpt::train {
 namespace {
+
+constexpr size_t kMaxSample = 100000;    // tokens, some minutes
+constexpr size_t kMaxReplies = 1000000;  // 200 MB
 
 // Reads a flag's value into the options; false: it is none of what the flag takes.
 using Read = bool (*)(Options& options, const char* value);
@@ -53,59 +58,72 @@ bool element_type(Options& options, const char* value) {
     return false;
 }
 
+// Which runs a flag is for.
+enum : unsigned {
+    kNew = 1,   // what a run begins with: not with --resume
+    kGpt = 2,   // not with --model mlp
+    kMlp = 4,   // only with it
+    kText = 8,  // with --returns-desk, too
+    kOnce = 16  // not repeated when the run goes on
+};
+
 struct Flag {
     const char* name;
     const char* value;  // what --help calls it; nullptr: a switch
-    bool of_run;        // fixed for a whole run: not to be given with --resume
+    unsigned use;
     const char* help;
     Read read;
 };
 
 #define READ(expression) [](Options& o, const char* v) { return (expression); }
 const Flag kFlags[] = {
-    {"-o", "MODEL.mgpt", false, "the weight file; MODEL.mgpt.state and MODEL.mgpt.svg lie beside",
+    {"-o", "MODEL.mgpt", 0, "the weight file; MODEL.mgpt.state and MODEL.mgpt.svg lie beside",
      READ(text(&o.output, v))},
-    {"--resume", "MODEL.mgpt.state", false, "go on where that run stopped, to the same bits",
+    {"--resume", "MODEL.mgpt.state", kOnce, "go on where that run stopped, to the same bits",
      READ(text(&o.resume, v))},
-    {"--type", "TYPE", false, "of the weight file: f32 (default), f16, bf16, q8, q4", element_type},
-    {"-t", "THREADS", false, "default: all physical cores; changes no bit",
+    {"--force", nullptr, kOnce, "begin anew, though an unfinished run's MODEL.mgpt.state is there",
+     [](Options& o, const char*) { return o.force = true; }},
+    {"--type", "TYPE", kGpt, "of the weight file: f32 (default), f16, bf16, q8, q4", element_type},
+    {"-t", "THREADS", 0, "default: all physical cores; changes no bit",
      READ(whole(&o.n_threads, v))},
-    {"--isa", "NAME", false, "the kernels: scalar, avx2, ...; changes no bit",
-     READ(text(&o.isa, v))},
-    {"--sample", "N", false, "tokens of text that each evaluation shows; default 100",
+    {"--isa", "NAME", 0, "the kernels: scalar, avx2, ...; changes no bit", READ(text(&o.isa, v))},
+    {"--sample", "N", 0, "tokens of text that each evaluation shows; default 100",
      READ(whole(&o.n_sample, v))},
-    {"--stop-after", "N", false, "stop after N iterations as Ctrl-C does",
+    {"--stop-after", "N", kOnce, "stop after iteration N as Ctrl-C does",
      READ(whole(&o.stop_after, v))},
-    {"--vocab", "char|FILE.mgpt", true,
+    {"--vocab", "char|FILE.mgpt", kNew,
      "the text's own characters (default), or that file's vocabulary", READ(text(&o.vocab, v))},
-    {"--layers", "N", true, "default 4", READ(whole(&o.config.n_layer, v))},
-    {"--heads", "N", true, "default 4", READ(whole(&o.config.n_head, v))},
-    {"--embd", "N", true, "the width; default 128", READ(whole(&o.config.n_embd, v))},
-    {"--ctx", "N", true, "tokens of a sequence; default 128", READ(whole(&o.config.n_ctx, v))},
-    {"--batch", "N", true, "sequences an iteration; default 16", READ(whole(&o.config.n_batch, v))},
-    {"--iters", "N", true, "default 2000", READ(whole(&o.config.n_iters, v))},
-    {"--lr", "X", true, "the learning rate; default 0.002", READ(real(&o.config.lr, v))},
-    {"--lr-end", "X", true, "the last one's part of it; default 0.1",
+    {"--layers", "N", kNew | kGpt, "default 4", READ(whole(&o.config.n_layer, v))},
+    {"--heads", "N", kNew | kGpt, "default 4", READ(whole(&o.config.n_head, v))},
+    {"--embd", "N", kNew, "the width; default 128", READ(whole(&o.config.n_embd, v))},
+    {"--ctx", "N", kNew, "tokens of a sequence; default 128", READ(whole(&o.config.n_ctx, v))},
+    {"--batch", "N", kNew, "sequences an iteration; default 16", READ(whole(&o.config.n_batch, v))},
+    {"--iters", "N", kNew, "iterations; default 2000", READ(whole(&o.config.n_iters, v))},
+    {"--lr", "X", kNew, "the learning rate; default 0.002", READ(real(&o.config.lr, v))},
+    {"--lr-end", "X", kNew, "the last one's part of it; default 0.1",
      READ(real(&o.config.lr_end, v))},
-    {"--warmup", "N", true, "iterations up to it; default 100", READ(whole(&o.config.n_warmup, v))},
-    {"--weight-decay", "X", true, "default 0.1", READ(real(&o.config.weight_decay, v))},
-    {"--clip", "X", true, "the gradient's norm at most; default 1", READ(real(&o.config.clip, v))},
-    {"--dropout", "X", true, "default 0", READ(real(&o.config.dropout, v))},
-    {"--seed", "N", true, "default 1", READ(whole(&o.config.seed, v))},
-    {"--val", "X", true, "the part of the text, its end, that is held back; default 0.1",
+    {"--warmup", "N", kNew, "iterations up to it, at most a tenth of all; default 100",
+     READ(whole(&o.config.n_warmup, v))},
+    {"--weight-decay", "X", kNew, "default 0.1", READ(real(&o.config.weight_decay, v))},
+    {"--clip", "X", kNew, "the gradient's norm at most; default 1", READ(real(&o.config.clip, v))},
+    {"--dropout", "X", kNew | kGpt, "default 0", READ(real(&o.config.dropout, v))},
+    {"--seed", "N", kNew | kText, "of all random numbers; default 1",
+     READ(whole(&o.config.seed, v))},
+    {"--val", "X", kNew, "the part of the text, its end, that is held back; default 0.1",
      READ(real(&o.config.val, v))},
-    {"--eval-every", "N", true, "iterations; default 250", READ(whole(&o.config.eval_every, v))},
-    {"--eval-windows", "N", true, "sequences of held-back text at most; default 256",
+    {"--eval-every", "N", kNew, "iterations; default 250", READ(whole(&o.config.eval_every, v))},
+    {"--eval-windows", "N", kNew, "sequences of held-back text at most; default 256",
      READ(whole(&o.config.eval_windows, v))},
-    {"--model", "gpt|mlp", true, "mlp: a perceptron that reads a few tokens; no weight file",
+    {"--model", "gpt|mlp", kNew, "mlp: a perceptron that reads a few tokens; no weight file",
      architecture},
-    {"--window", "N", true, "how many it reads; default 8", READ(whole(&o.config.window, v))},
-    {"--no-mask", nullptr, true, "let every position see what follows it, to show the leak",
+    {"--window", "N", kNew | kMlp, "how many the perceptron reads; default 8",
+     READ(whole(&o.config.window, v))},
+    {"--no-mask", nullptr, kNew | kGpt, "let every position see what follows it, to show the leak",
      [](Options& o, const char*) { return !(o.config.mask = false); }},
-    {"--returns-desk", "N", true,
+    {"--returns-desk", "N", kNew | kText,
      "print a text to learn from instead, N customer-service replies of the seed",
      READ(whole(&o.n_replies, v))},
-    {"--help", nullptr, false, "this text", [](Options& o, const char*) { return o.help = true; }},
+    {"--help", nullptr, kText, "this text", [](Options& o, const char*) { return o.help = true; }},
 };
 #undef READ
 
@@ -117,54 +135,111 @@ const Flag* find(const std::string& name) {
     return nullptr;
 }
 
-// What no single flag can see.
-std::string misuse(const Options& options, const std::string& of_run) {
-    if (options.help || options.n_replies > 0)
-        return "";
-    if (options.text.empty())
-        return "TEXT is missing";
-    if (options.output.empty())
-        return "-o MODEL.mgpt is missing";
-    if (!options.resume.empty() && !of_run.empty())
-        return of_run + " is what the run began with: not with --resume";
-    Status status = check(options.config);
+using Given = std::vector<const Flag*>;
+
+bool is_given(const Given& given, const char* name) {
+    return std::find(given.begin(), given.end(), find(name)) != given.end();
+}
+
+// A flag that is not for the run that the others ask for; empty: there is none.
+std::string misplaced(const Options& options, const Given& given) {
+    const bool is_mlp = options.config.architecture == Architecture::mlp;
+    const bool is_text = is_given(given, "--returns-desk");
+    if (is_text && !options.text.empty())
+        return "--returns-desk makes a text and takes none: " + convert::shown(options.text);
+    for (const Flag* flag : given) {
+        std::string name = flag->name;
+        if (is_text && !(flag->use & kText))
+            return "--returns-desk prints a text and does not train: not with " + name;
+        if (!options.resume.empty() && flag->use & kNew)
+            return name + " is what the run began with: not with --resume";
+        if (is_mlp && flag->use & kGpt)
+            return name + " is for a GPT: not with --model mlp";
+        if (!is_mlp && flag->use & kMlp)
+            return name + " is for a perceptron: only with --model mlp";
+    }
+    if (is_given(given, "--eval-windows") && options.config.val == 0)
+        return "--eval-windows is of held-back text: not with --val 0";
+    return "";
+}
+
+// A number that is given and is not what it may be; empty: there is none.
+std::string out_of_range(const Options& options, const Given& given) {
+    const TrainConfig& c = options.config;
+    const struct {
+        const char* name;
+        size_t value, least, most;
+    } all[] = {{"-t", options.n_threads, 1, Compute::kMaxThreads},
+               {"--sample", options.n_sample, 0, kMaxSample},
+               {"--stop-after", options.stop_after, 1, SIZE_MAX},
+               {"--returns-desk", options.n_replies, 1, kMaxReplies},
+               {"--warmup", c.n_warmup, 0, c.n_iters / 10}};
+    for (const auto& n : all) {
+        if (is_given(given, n.name) && (n.value < n.least || n.value > n.most)) {
+            return std::string(n.name) + ": found " + std::to_string(n.value) + ", expected " +
+                   std::to_string(n.least) + " to " + std::to_string(n.most);
+        }
+    }
+    Status status = check(c);
     return status.ok() ? "" : std::string("--") + status.message();
+}
+
+// What no single flag can see.
+std::string misuse(const Options& options, const Given& given) {
+    if (options.help)
+        return "";
+    std::string wrong = misplaced(options, given);
+    const bool trains = !is_given(given, "--returns-desk");
+    if (wrong.empty() && trains && options.text.empty())
+        wrong = "TEXT is missing";
+    if (wrong.empty() && trains && options.output.empty())
+        wrong = "-o MODEL.mgpt is missing";
+    return wrong.empty() ? out_of_range(options, given) : wrong;
+}
+
+// The value of a flag as a message calls it.
+std::string expected(const Flag& flag) {
+    std::string value = flag.value;
+    return value == "N" || value == "THREADS" ? "a whole number"
+           : value == "X"                     ? "a number"
+                                              : value;
+}
+
+// One word, or a flag and its value: i moves to the last of them.
+std::string take(const std::vector<std::string>& args, size_t* i, Options* options, Given* given) {
+    const std::string& word = args[*i];
+    const Flag* flag = find(word);
+    if (flag == nullptr) {
+        if (word.size() > 1 && word[0] == '-')
+            return "unknown option " + convert::shown(word);
+        if (!options->text.empty() || word.empty())
+            return "one TEXT, please: " + convert::shown(word);
+        options->text = word;
+    } else {
+        given->push_back(flag);
+        if (flag->value != nullptr && ++*i == args.size())
+            return std::string("a value is missing after ") + flag->name;
+        const char* value = flag->value == nullptr ? "" : args[*i].c_str();
+        if (!flag->read(*options, value)) {
+            return std::string(flag->name) + ": found " + convert::shown(value) + ", expected " +
+                   expected(*flag);
+        }
+    }
+    if (flag == nullptr || !(flag->use & (kNew | kOnce)))
+        options->again.insert(options->again.end(), &word, &args[*i] + 1);
+    return "";
 }
 
 }  // namespace
 
 Options parse(const std::vector<std::string>& args, std::string* error) {
     Options options;
-    std::string of_run;
+    Given given;
     error->clear();
-    for (size_t i = 0; i < args.size() && error->empty(); ++i) {
-        const Flag* flag = find(args[i]);
-        if (flag == nullptr) {
-            if (args[i].size() > 1 && args[i][0] == '-') {
-                *error = "unknown option " + convert::shown(args[i]);
-            } else if (!options.text.empty() || args[i].empty()) {
-                *error = "one TEXT, please: " + convert::shown(args[i]);
-            }
-            options.text = args[i];
-            continue;
-        }
-        if (flag->of_run)
-            of_run = flag->name;
-        const char* value = "";
-        if (flag->value != nullptr) {
-            if (++i == args.size()) {
-                *error = std::string("a value is missing after ") + flag->name;
-                break;
-            }
-            value = args[i].c_str();
-        }
-        if (!flag->read(options, value)) {
-            *error = std::string(flag->name) + ": found " + convert::shown(value) + ", expected " +
-                     flag->value;
-        }
-    }
+    for (size_t i = 0; i < args.size() && error->empty(); ++i)
+        *error = take(args, &i, &options, &given);
     if (error->empty())
-        *error = misuse(options, of_run);
+        *error = misuse(options, given);
     return options;
 }
 
@@ -178,6 +253,7 @@ std::string help_text() {
         "and\n"
         "options give the same file, bit for bit, for any number of threads and on any machine.\n"
         "Of what it was while it learnt, it is kept as it predicted the held-back text best.\n"
+        "Losses are nats a token, and samples go on from the text's own beginning, after a bar.\n"
         "\n";
     for (const Flag& flag : kFlags) {
         std::string left = std::string("  ") + flag.name;
@@ -189,7 +265,7 @@ std::string help_text() {
     help +=
         "\n"
         "Exit status: 0 done, 1 the text or a file was refused, 2 the command line was wrong,\n"
-        "130 stopped by Ctrl-C.\n";
+        "130 stopped by Ctrl-C: all is saved, and the last line says how to go on.\n";
     return help;
 }
 

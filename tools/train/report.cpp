@@ -31,6 +31,11 @@ void LiveLine::show(const Trainer& trainer) {
         start_ = now;
         first_ = trainer.iteration();
     }
+    if (!is_terminal_ && !has_spoken_ && now - start_ >= std::chrono::seconds(2)) {
+        has_spoken_ = true;
+        printf("%s\n", progress_text(trainer, rate(trainer)).c_str());
+        fflush(stdout);
+    }
     if (!is_terminal_ || now - last_ < std::chrono::milliseconds(200))
         return;
     last_ = now;

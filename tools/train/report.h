@@ -9,7 +9,8 @@
 namespace minigpt::train {
 
 // A line on stderr that is rewritten a few times a second, if stderr is a terminal: loss, tokens a
-// second, time left. It is gone when the object is, or while others write.
+// second, time left. It is gone when the object is, or while others write. If stderr is none, one
+// such line on stdout after two seconds, for whoever looks at a log.
 class LiveLine {
 public:
     LiveLine();
@@ -25,7 +26,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
-    bool is_terminal_, is_shown_ = false, has_begun_ = false;
+    bool is_terminal_, is_shown_ = false, has_begun_ = false, has_spoken_ = false;
     uint64_t first_ = 0;  // the iteration at which it began
     Clock::time_point start_, last_;
 };

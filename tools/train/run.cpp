@@ -1,15 +1,18 @@
 #include "run.h"
 
-#include <signal.h>
-
+#include <cmath>
 #include <cstdio>
 
 #include "../convert/file.h"
 #include "../convert/output_file.h"
+#include "../gpt2/error.h"
+#include "../gpt2/output.h"
+#include "../gpt2/signals.h"
 #include "chart.h"
 #include "minigpt/limits.h"
 #include "minigpt/model.h"
 #include "model_file.h"
+#include "places.h"
 #include "report.h"
 #include "sample.h"
 #include "state.h"
@@ -20,44 +23,41 @@ namespace {
 constexpr int kDone = 0, kRefused = 1, kInterrupted = 130;
 constexpr size_t kMaxText = static_cast<size_t>(1) << (sizeof(size_t) == 4 ? 28 : 34);
 
-volatile sig_atomic_t interrupted = 0;
-
-// The first Ctrl-C asks to stop, the second does as ever.
-void catch_interrupts() {
-    struct sigaction action = {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = SA_RESETHAND;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-}
-
 void complain(const Status& status) {
-    fprintf(stderr, "train: %s\n", status.message());
+    cli::print_line(status.message(), "train");
 }
 
 class Run {
 public:
-    explicit Run(const Options& options) : options_(options) {}
+    explicit Run(const Options& options) : options_(options), places_(places_of(options)) {}
 
     // Everything up to the first iteration.
     Status prepare();
     // Iterations until the end, or until it is stopped.
     Status learn(bool* stopped);
     Status finish();
+    // The iteration at which it is saved.
+    size_t saved() const { return saved_; }
     void say_how_to_resume() const;
 
 private:
+    Status check_places_and_lock();
+    Status read_state(State* state);
     Status make_vocabulary(const State& state, Vocabulary* vocabulary) const;
     Status after_evaluation();
     Status save();
     Status write_best();
     Status write_chart() const;
     void show_sample();
+    void say_what() const;
     void say_speed();
+    bool should_stop() const;
     bool has_model() const { return options_.config.architecture == Architecture::gpt; }
-    std::string beside(const char* ending) const { return options_.output + ending; }
 
     Options options_;
+    Places places_;
+    FileLock lock_;  // on places_.state
+    size_t saved_ = 0;
     std::string text_;
     Compute compute_;
     Corpus corpus_;
@@ -71,26 +71,45 @@ Status Run::make_vocabulary(const State& state, Vocabulary* vocabulary) const {
         return convert::within(options_.resume, state.vocabulary(vocabulary));
     if (options_.vocab == "char")
         return convert::within(options_.text, vocabulary->of_characters(text_));
+    cli::set_mapped_file(options_.vocab);
     Model model;
     MINIGPT_TRY(convert::within(options_.vocab, model.open(options_.vocab.c_str())));
+    MINIGPT_TRY(convert::within(options_.vocab, model.check_weights(compute_)));
     size_t bytes = 0;
     const void* tables = model.tokenizer(&bytes);
     return convert::within(options_.vocab, vocabulary->of_tables(tables, bytes));
 }
 
+// What cannot be written, or should not, is better known before the training than after.
+Status Run::check_places_and_lock() {
+    MINIGPT_TRY(check_places(options_));
+    MINIGPT_TRY(convert::within(places_.state, lock_.check(places_.state)));
+    return check_earlier_run(options_);
+}
+
+Status Run::read_state(State* state) {
+    MINIGPT_TRY(convert::within(options_.resume, state->read(options_.resume)));
+    MINIGPT_TRY(convert::within(options_.text, state->check_text(text_)));
+    options_.config = state->config();
+    if (!has_model() && options_.type)
+        cli::misuse("--type is for a GPT: %s is a perceptron's", options_.resume.c_str());
+    return Status();
+}
+
 Status Run::prepare() {
     const char* isa = options_.isa.empty() ? nullptr : options_.isa.c_str();
-    MINIGPT_TRY(compute_.create(options_.n_threads, isa));
+    Status status = compute_.create(options_.n_threads, isa);
+    if (status.code() == Code::bad_argument)
+        cli::misuse("--%s", status.message());
+    MINIGPT_TRY(status);
+    MINIGPT_TRY(check_places_and_lock());
     MINIGPT_TRY(
         convert::within(options_.text, convert::read_text(options_.text, kMaxText, &text_)));
     if (text_.empty())
         return Status::error(Code::bad_text, "%s: the text is empty", options_.text.c_str());
     State state;
-    if (!options_.resume.empty()) {
-        MINIGPT_TRY(convert::within(options_.resume, state.read(options_.resume)));
-        MINIGPT_TRY(convert::within(options_.text, state.check_text(text_)));
-        options_.config = state.config();
-    }
+    if (!options_.resume.empty())
+        MINIGPT_TRY(read_state(&state));
     Vocabulary vocabulary;
     MINIGPT_TRY(make_vocabulary(state, &vocabulary));
     MINIGPT_TRY(convert::within(
@@ -99,20 +118,34 @@ Status Run::prepare() {
                                 Trainer::create(options_.config, corpus_, compute_, &trainer_)));
     if (!options_.resume.empty())
         MINIGPT_TRY(convert::within(options_.resume, state.restore(trainer_.get())));
+    say_what();
+    return save();
+}
+
+void Run::say_what() const {
+    if (has_model() && !options_.config.mask) {
+        cli::print_line("without the mask: gpt2 runs every model with it, so " + options_.output +
+                            " will write nonsense there; the losses show the leak",
+                        "train");
+    }
     printf("%s parameters; %s tokens of %zu kinds to learn from, %s held back\n",
            convert::grouped(trainer_->network().parameters().count()).c_str(),
            convert::grouped(corpus_.n_train).c_str(), corpus_.vocabulary.n_tokens(),
            convert::grouped(corpus_.n_val()).c_str());
+    if (options_.n_sample > 0 && !trainer_->is_done())
+        printf("samples: the text's own beginning, a bar, and how the model goes on\n");
     fflush(stdout);
-    // A place that cannot be written is better known before than after.
-    return save();
+}
+
+bool Run::should_stop() const {
+    const bool is_far = options_.stop_after != 0 && trainer_->iteration() >= options_.stop_after;
+    return cli::is_interrupted() || is_far;
 }
 
 Status Run::learn(bool* stopped) {
     const size_t begin = trainer_->iteration();
     line_.reset(new LiveLine);
-    *stopped = false;
-    while (!trainer_->is_done() && !*stopped) {
+    while (!trainer_->is_done() && !should_stop()) {
         line_->show(*trainer_);
         MINIGPT_TRY(trainer_->step());
         if (!trainer_->evaluations().empty() &&
@@ -123,14 +156,13 @@ Status Run::learn(bool* stopped) {
             if (!status.ok() && !trainer_->is_done())
                 complain(status);
         }
-        *stopped = interrupted != 0 || trainer_->iteration() == options_.stop_after;
     }
     if (trainer_->iteration() > begin) {
         say_speed();
     } else if (trainer_->is_done()) {
         printf("all %zu iterations are done already\n", begin);
     }
-    *stopped = *stopped && !trainer_->is_done();
+    *stopped = !trainer_->is_done();
     return save();
 }
 
@@ -147,6 +179,7 @@ void Run::say_speed() {
 
 Status Run::after_evaluation() {
     printf("%s\n", evaluation_text(*trainer_).c_str());
+    fflush(stdout);
     show_sample();
     fflush(stdout);
     MINIGPT_TRY(write_chart());
@@ -156,13 +189,15 @@ Status Run::after_evaluation() {
 }
 
 Status Run::save() {
-    std::string path = beside(".state");
-    return convert::within(path, State::of(*trainer_, text_).write(path));
+    MINIGPT_TRY(
+        convert::within(places_.state, State::of(*trainer_, text_).write(places_.state, &lock_)));
+    saved_ = trainer_->iteration();
+    return Status();
 }
 
 Status Run::write_chart() const {
-    std::string path = beside(".svg"), title = convert::name_of_path(options_.output);
-    std::string svg = loss_chart(title, trainer_->evaluations());
+    const std::string& path = places_.chart;
+    std::string svg = loss_chart(convert::name_of_path(options_.output), trainer_->evaluations());
     convert::OutputFile file;
     MINIGPT_TRY(convert::within(path, file.create(path)));
     MINIGPT_TRY(convert::within(path, file.write(svg.data(), svg.size())));
@@ -175,50 +210,64 @@ Status Run::write_best() {
     return convert::within(
         options_.output,
         write_model(options_.output, trainer_->config(), trainer_->network(), trainer_->best(),
-                    corpus_.vocabulary, options_.type, convert::name_of_path(options_.text)));
+                    corpus_.vocabulary, options_.type.value_or(ElementType::f32),
+                    convert::name_of_path(options_.text)));
 }
 
 // From the text's own first line on.
 void Run::show_sample() {
-    if (options_.n_sample == 0)
+    if (options_.n_sample == 0 || !std::isfinite(trainer_->evaluations().back().val))
         return;
     const size_t n_prompt = corpus_.ids.size() < 8 ? corpus_.ids.size() : 8;
     std::vector<int32_t> ids(corpus_.ids.begin(), corpus_.ids.begin() + n_prompt);
     std::string prompt = corpus_.vocabulary.decode(ids), text;
     Status status = sample_text(trainer_->network(), corpus_.vocabulary, prompt, options_.n_sample,
-                                trainer_->iteration(), "", &text);
+                                trainer_->iteration(), "", &text, cli::is_interrupted);
+    text = "    " + prompt + "|" + text + "\n\n";
     if (status.ok())
-        printf("    %s|%s\n\n", prompt.c_str(), text.c_str());
+        fwrite(text.data(), 1, text.size(), stdout);  // with its NUL bytes
 }
 
 Status Run::finish() {
+    if (!trainer_->has_best()) {
+        return Status::error(Code::bad_argument,
+                             "no evaluation found a loss that is a finite number: there is no "
+                             "model to write; a lower --lr may help");
+    }
     trainer_->use_best();
     MINIGPT_TRY(write_best());
     MINIGPT_TRY(write_chart());
-    const size_t all = static_cast<size_t>(-1);
-    printf("held back: %.4f nats a token over all of it, in windows of %zu\n",
-           trainer_->validate(all), trainer_->config().n_ctx);
     printf("%s\n", has_model() ? options_.output.c_str() : "a perceptron: no weight file");
+    fflush(stdout);
+    // All is written; a text may be long.
+    cli::release_interrupts();
+    if (cli::is_interrupted())
+        return Status();
+    const size_t all = static_cast<size_t>(-1);
+    printf("%s: %.4f nats a token over all of it, in windows of %zu\n",
+           corpus_.n_val() > 0 ? "held back" : "the text", trainer_->validate(all),
+           trainer_->config().n_ctx);
     return Status();
 }
 
 void Run::say_how_to_resume() const {
-    std::string type;
-    if (options_.type != ElementType::f32)
-        type = std::string(" --type ") + name_of(options_.type);
-    printf("stopped after iteration %zu; it goes on with\n    train %s -o %s%s --resume %s\n",
-           trainer_->iteration(), options_.text.c_str(), options_.output.c_str(), type.c_str(),
-           beside(".state").c_str());
-    if (has_model() && trainer_->evaluations().empty()) {
-        printf("there is no %s yet: the first evaluation comes after iteration %zu\n",
-               options_.output.c_str(), options_.config.eval_every);
+    std::string command = cli::shell_word(options_.program);
+    for (const std::string& word : options_.again)
+        command += " " + cli::shell_word(word);
+    command += " --resume " + cli::shell_word(places_.state);
+    printf("stopped after iteration %zu; it goes on with\n    %s\n", saved_, command.c_str());
+    if (has_model() && !trainer_->has_best()) {
+        const bool is_new = convert::path_kind(places_.model) == convert::PathKind::missing;
+        printf("%s %s yet: the first evaluation comes after iteration %zu\n",
+               is_new ? "there is no" : "this run has written no", options_.output.c_str(),
+               options_.config.eval_every);
     }
 }
 
 }  // namespace
 
 int run(const Options& options) {
-    catch_interrupts();
+    cli::catch_interrupts();
     Run run(options);
     bool stopped = false;
     Status status = run.prepare();
@@ -226,17 +275,18 @@ int run(const Options& options) {
         status = run.learn(&stopped);
     if (status.ok() && !stopped)
         status = run.finish();
-    if (!status.ok()) {
+    if (!status.ok())
         complain(status);
-        return kRefused;
-    }
-    if (stopped)
+    // A full disk may have room later, or another has.
+    if (stopped || (status.code() == Code::io && run.saved() > 0))
         run.say_how_to_resume();
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         complain(Status::error(Code::io, "standard output: cannot be written"));
         return kRefused;
     }
-    return stopped && interrupted != 0 ? kInterrupted : kDone;
+    if (!status.ok())
+        return kRefused;
+    return stopped && cli::is_interrupted() ? kInterrupted : kDone;
 }
 
 }  // namespace minigpt::train

@@ -135,7 +135,11 @@ State State::of(const Trainer& trainer, const std::string& text) {
     return state;
 }
 
-Status State::write(const std::string& path) const {
+uint64_t State::iteration() const {
+    return Taker(numbers_, 0, numbers_.size()).value<uint64_t>();
+}
+
+Status State::write(const std::string& path, FileLock* lock) const {
     std::string head(kMagic, sizeof kMagic), config = bytes_of_config(config_);
     put(&head, kVersion), put(&head, text_hash_);
     for (size_t n_bytes : {config.size(), tables_.size(), numbers_.size()})
@@ -145,7 +149,13 @@ Status State::write(const std::string& path) const {
     convert::OutputFile file;
     MINIGPT_TRY(file.create(path));
     MINIGPT_TRY(file.write(all.data(), all.size()));
-    return file.commit();
+    if (lock == nullptr)
+        return file.commit();
+    MINIGPT_TRY(lock->check(path));
+    lock->take(file.descriptor());  // before the file has its name
+    MINIGPT_TRY(file.commit());
+    lock->settle();
+    return Status();
 }
 
 Status State::read(const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "file_lock.h"
 #include "trainer.h"
 
 namespace minigpt::train {
@@ -14,13 +15,14 @@ public:
     // Of a run as it stands. `text`: what the corpus was made of.
     static State of(const Trainer& trainer, const std::string& text);
 
-    // Replaces the file when it is complete. Errors: io.
-    Status write(const std::string& path) const;
+    // Replaces the file when it is complete, and moves the lock to the new one. Errors: io.
+    Status write(const std::string& path, FileLock* lock = nullptr) const;
     // Errors: io; bad_file (no state of this version, or damaged).
     Status read(const std::string& path);
 
     // The configuration and the vocabulary with which to make the corpus and the trainer.
     const TrainConfig& config() const { return config_; }
+    uint64_t iteration() const;
     Status vocabulary(Vocabulary* vocabulary) const;
 
     // Errors: bad_text if it is another text than the run's.

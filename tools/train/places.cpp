@@ -1,0 +1,67 @@
+#include "places.h"
+
+#include "../convert/file.h"
+#include "../convert/output_file.h"
+#include "state.h"
+
+namespace minigpt::train {
+namespace {
+
+Status check_place(const std::string& place, bool is_state, const Options& options) {
+    const struct {
+        const std::string& path;
+        bool is_file;
+        const char* what;
+    } inputs[] = {{options.text, true, "the text that is learnt from"},
+                  {options.vocab, options.vocab != "char", "the file of the vocabulary"},
+                  {options.resume, !is_state, "the state to go on from"}};
+    for (const auto& input : inputs) {
+        if (input.is_file && convert::same_file(place, input.path))
+            return Status::error(Code::bad_argument, "is %s; choose another -o", input.what);
+    }
+    convert::OutputFile file;
+    return file.create(place);
+}
+
+}  // namespace
+
+Places places_of(const Options& options) {
+    return {options.output, options.output + ".state", options.output + ".svg"};
+}
+
+Status check_places(const Options& options) {
+    const Places places = places_of(options);
+    for (const std::string* place : {&places.model, &places.state, &places.chart}) {
+        const bool is_state = place == &places.state;
+        MINIGPT_TRY(convert::within(*place, check_place(*place, is_state, options)));
+        if (place != &places.model && convert::same_file(*place, places.model))
+            return Status::error(Code::bad_argument, "%s: is also %s; choose another -o",
+                                 place->c_str(), places.model.c_str());
+    }
+    if (convert::same_file(places.state, places.chart))
+        return Status::error(Code::bad_argument, "%s: is also %s; choose another -o",
+                             places.chart.c_str(), places.state.c_str());
+    return Status();
+}
+
+Status check_earlier_run(const Options& options) {
+    const std::string path = places_of(options).state;
+    if (options.force || convert::path_kind(path) == convert::PathKind::missing ||
+        convert::same_file(path, options.resume))
+        return Status();
+    State state;
+    Status status = state.read(path);
+    if (!status.ok()) {
+        return Status::error(Code::bad_argument, "%s: would be replaced: %s; --force does, or choose another -o",
+                             path.c_str(), status.message());
+    }
+    if (state.iteration() == 0 || state.iteration() >= state.config().n_iters)
+        return Status();
+    return Status::error(Code::bad_argument,
+                         "%s: a run that stopped after iteration %llu of %zu: --resume goes on "
+                         "with it, --force begins anew",
+                         path.c_str(), static_cast<unsigned long long>(state.iteration()),
+                         state.config().n_iters);
+}
+
+}  // namespace minigpt::train
