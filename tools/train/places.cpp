@@ -52,7 +52,8 @@ Status check_earlier_run(const Options& options) {
     State state;
     Status status = state.read(path);
     if (!status.ok()) {
-        return Status::error(Code::bad_argument, "%s: would be replaced: %s; --force does, or choose another -o",
+        return Status::error(Code::bad_argument,
+                             "%s: would be replaced: %s; --force does, or choose another -o",
                              path.c_str(), status.message());
     }
     if (state.iteration() == 0 || state.iteration() >= state.config().n_iters)

@@ -41,8 +41,8 @@ struct Place {
 
 inline std::vector<std::string> small(std::vector<std::string> more) {
     const std::vector<std::string> flags = {
-        "--layers", "1",    "--heads", "2",    "--embd", "16",           "--ctx", "16", "--batch",
-        "4",        "--iters", "12",   "--lr", "0.01",   "--eval-every", "5"};
+        "--layers", "1", "--heads", "2",  "--embd", "16",   "--ctx",        "16",
+        "--batch",  "4", "--iters", "12", "--lr",   "0.01", "--eval-every", "5"};
     more.insert(more.begin(), flags.begin(), flags.end());
     return more;
 }

@@ -137,8 +137,9 @@ TEST_CASE("train places: an unfinished run's state is not lost to a new run, unl
                 .exit_status == 0);
     std::vector<std::string> before = all_of(place.folder);
     check_refused(place.train(small({"--seed", "2"})), 1,
-                  state + ": a run that stopped after iteration 6 of 12: --resume goes on with "
-                          "it, --force begins anew");
+                  state +
+                      ": a run that stopped after iteration 6 of 12: --resume goes on with "
+                      "it, --force begins anew");
     check_refused(place.train({"--resume", place.folder / "n.mgpt.state"}), 1, "--force");
     CHECK(all_of(place.folder) == before);
     CHECK(place.train(small({"--seed", "2", "--force"})).exit_status == 0);
