@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
+
+#include "minigpt/compute.h"
 
 inline bool is_quick() {
     const char* value = getenv("MINIGPT_QUICK");
@@ -12,4 +15,13 @@ inline bool is_quick() {
 
 inline size_t if_quick(size_t quick, size_t otherwise) {
     return is_quick() ? quick : otherwise;
+}
+
+// Why a whole training or a whole text takes minutes here; "" where it does not. Their numbers are
+// the same on every machine, so such a machine need not make them again.
+inline const char* too_slow() {
+    const char* emulator = getenv("EMULATOR");
+    if (is_quick() || (emulator != nullptr && *emulator != '\0'))
+        return "in an emulator";
+    return strcmp(minigpt::Compute().isa(), "scalar") == 0 ? "with the scalar kernels" : "";
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "tests/quick.h"
 #include "tests/tools/gpt2/program.h"
 #include "tools/lesson/lesson.h"
 
@@ -99,9 +100,9 @@ TEST_CASE("lesson: what is not on a line of the clock has no line of more than 1
 }
 
 TEST_CASE("lesson: without a name it runs every lesson but the returns desk") {
-    const char* emulator = getenv("EMULATOR");
-    if (strcmp(Compute().isa(), "scalar") == 0 || (emulator != nullptr && *emulator != '\0')) {
-        MESSAGE("skipped: the cache's lesson takes a minute with scalar kernels or emulated");
+    std::string why = too_slow();
+    if (!why.empty()) {
+        MESSAGE("skipped: the cache's lesson takes a minute " << why);
         return;
     }
     Ran ran = run_program("lesson", {});

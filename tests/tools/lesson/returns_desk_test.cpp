@@ -2,15 +2,13 @@
 // reach. The same numbers on every machine, so where it takes minutes it need not be run again.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <sstream>
 
-#include "minigpt/compute.h"
+#include "tests/quick.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
 #include "xml.h"
@@ -20,19 +18,14 @@ using namespace minigpt::test;
 
 namespace {
 
-// Why training three models would take minutes here; "" where it does not.
-std::string too_slow() {
+bool is_sanitized() {
 #if defined(__SANITIZE_ADDRESS__)
-    return "under sanitizers";
+    return true;
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-    return "under sanitizers";
+    return __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer);
+#else
+    return false;
 #endif
-#endif
-    const char* emulator = getenv("EMULATOR");
-    if (emulator != nullptr && *emulator != '\0')
-        return "in an emulator";
-    return strcmp(Compute().isa(), "scalar") == 0 ? "with the scalar kernels" : "";
 }
 
 struct Figures {
@@ -60,7 +53,7 @@ std::map<std::string, Figures> figures_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("lesson returns-desk: 8 characters guess, attention knows, without its mask it cheats") {
-    std::string why = too_slow();
+    std::string why = is_sanitized() ? "under sanitizers" : too_slow();
     if (!why.empty()) {
         MESSAGE("skipped: the returns desk takes minutes " << why);
         return;
