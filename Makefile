@@ -61,8 +61,11 @@ LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(i
 LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
 # armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
 NEONFLAGS  := $(if $(filter arm-linux-%,$(MACHINE)),-mfpu=neon-vfpv4)
-# GCC's first scheduling moves loads so far up that accumulators of a tile leave their registers.
-NEONFLAGS  += $(if $(findstring clang,$(CXX)),,$(if $(filter aarch64% arm-linux-%,$(MACHINE)),-fno-schedule-insns))
+# The first scheduling moves loads so far up that accumulators of a tile leave their registers.
+UNSCHEDULED := $(if $(findstring clang,$(CXX)),-mllvm -enable-misched=false,-fno-schedule-insns)
+NEONFLAGS  += $(if $(filter aarch64% arm-linux-%,$(MACHINE)),$(UNSCHEDULED))
+# Dot products are no part of aarch64's base; the last of such flags counts.
+DOTPRODFLAGS := $(if $(filter aarch64% arm64%,$(MACHINE)),-march=armv8.2-a+dotprod)
 
 # Measuring needs a clock, which comes with a system that has files, too.
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
@@ -115,7 +118,7 @@ $(shell mkdir -p $(BUILD)/obj; echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)
 
 $(BUILD)/obj/src/%.o: src/%.cpp $(STAMP)
 	$(call say,CXX)
-	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(if $(findstring neon,$<),$(NEONFLAGS)) $(CXXFLAGS) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(if $(findstring neon,$<),$(NEONFLAGS)) $(CXXFLAGS) $(if $(findstring dotprod,$<),$(DOTPRODFLAGS)) -c -o $@ $<
 $(BUILD)/obj/tools/%.o: tools/%.cpp $(STAMP)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ $<

@@ -27,7 +27,8 @@ public:
 
     // n_threads: 0 is one per physical core; at most kMaxThreads. A library made by
     // `make THREADS=0` has one, whatever is asked for.
-    // isa: "scalar", "avx2", "neon", ...; nullptr is the best this CPU runs.
+    // isa: "scalar", "avx2", "avx512", "neon", "dotprod" (NEON with q4 by dot products), ...;
+    // nullptr is the best this CPU runs.
     //
     // Errors: bad_argument (an unknown isa, too many threads), not_supported (this CPU lacks the
     // isa), out_of_memory, io (a thread could not be started). On error the object is unchanged.

@@ -112,7 +112,7 @@ constexpr bool kKeepsSubnormals = true;
 constexpr bool kKeepsSubnormals = false;
 #endif
 
-const KernelTable kNeonKernels = {
+constexpr KernelTable kNeonKernels = {
     "neon",
     true,
     kKeepsSubnormals,
@@ -144,6 +144,16 @@ const KernelTable kNeonKernels = {
     fma_chains,
     read_streams,
 };
+
+#if defined(__aarch64__)
+// NEON's but for q4.
+constexpr KernelTable with_dot_products(KernelTable t) {
+    t.name = "dotprod";
+    t.panel_gemm[kQ4] = MINIGPT_COMPUTED(q4, panel_gemm_q4_6x4_dotprod);
+    return t;
+}
+constexpr KernelTable kDotprodKernels = with_dot_products(kNeonKernels);
+#endif
 
 #undef MINIGPT_TARGET
 #undef MINIGPT_UNROLL

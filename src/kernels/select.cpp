@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#elif defined(__arm__) && __ARM_ARCH >= 7 && defined(__linux__)
+#elif (defined(__aarch64__) || (defined(__arm__) && __ARM_ARCH >= 7)) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
 
@@ -47,7 +47,21 @@ const Candidate kCandidates[] = {
 
 #elif defined(__aarch64__)
 
-const Candidate kCandidates[] = {{&kNeonKernels, always}, {&kScalarKernels, always}};
+// Of the other extensions i8mm wants pairs of rows and of outputs: putting them together and taking
+// the sums apart costs as many instructions as it saves. Arithmetic of fp16 has other bits; its
+// conversions are in every CPU.
+bool has_dot_products() {
+#if defined(__linux__)
+    return (getauxval(AT_HWCAP) >> 20 & 1) != 0;  // HWCAP_ASIMDDP
+#elif defined(__ARM_FEATURE_DOTPROD)
+    return true;
+#else
+    return false;
+#endif
+}
+
+const Candidate kCandidates[] = {
+    {&kDotprodKernels, has_dot_products}, {&kNeonKernels, always}, {&kScalarKernels, always}};
 
 #elif defined(__arm__) && __ARM_ARCH >= 7 && defined(__linux__)
 

@@ -11,6 +11,10 @@ extern const KernelTable kScalarKernels;
 extern const KernelTable kAvx2Kernels;
 extern const KernelTable kAvx512Kernels;
 extern const KernelTable kNeonKernels;
+extern const KernelTable kDotprodKernels;  // aarch64 alone
+
+// What it has in place of NEON's.
+void panel_gemm_q4_6x4_dotprod(const PanelGemm& g);
 
 // 1 / sqrt(x), both correctly rounded: once a row, so one copy serves every ISA.
 float inverse_sqrt(float x);

@@ -49,8 +49,11 @@ echo '| target | f32 | f16 | q8 | q4 |
 for isa in avx512 avx2 scalar; do
     ! build/gpt2 logits --ids 1 --isa $isa > /dev/null 2>&1 || row "x86-64, $isa" DEMO_ISA=$isa
 done
-row 'aarch64, NEON' CXX=aarch64-linux-gnu-g++ EMULATOR='qemu-aarch64 -L /usr/aarch64-linux-gnu'
-row 'armv7, NEON' CXX=arm-linux-gnueabihf-g++ EMULATOR='qemu-arm -L /usr/arm-linux-gnueabihf'
+for isa in dotprod neon; do
+    row "aarch64, $isa" DEMO_ISA=$isa CXX=aarch64-linux-gnu-g++ \
+        EMULATOR='qemu-aarch64 -L /usr/aarch64-linux-gnu'
+done
+row 'armv7, neon' CXX=arm-linux-gnueabihf-g++ EMULATOR='qemu-arm -L /usr/arm-linux-gnueabihf'
 row 'RISC-V 64' CXX=riscv64-linux-gnu-g++ EMULATOR='qemu-riscv64 -L /usr/riscv64-linux-gnu'
 board mps2-an500 'Cortex-M7'
 board mps3-an547 'Cortex-M55'
