@@ -20,7 +20,7 @@ struct Options {
     bool list = false;                // list.h
     std::string emit;                 // "c", "obj"; empty: no, see emit.h
     std::string target;               // of "obj"
-    std::string symbol = "minigpt_model";
+    std::string symbol;               // the name of what is emitted
 };
 
 // What was found and made.

@@ -10,7 +10,8 @@ namespace minigpt::convert {
 // Whether `name` is a kind of --emit, and a machine of --target.
 bool is_emit_kind(const std::string& name);
 bool is_emit_target(const std::string& name);
-// Whether C allows it as a name.
+// Whether C and C++ allow it as the name of an array: letters, digits and underscores, and none of
+// the languages' own.
 bool is_symbol(const std::string& name);
 
 // Writes options.source, a weight file that is first compared with its checksums, to

@@ -82,7 +82,8 @@ int print(const std::string& text) {
 }
 
 int wrong_usage(const char* what, const char* argument) {
-    fprintf(stderr, "%s: %s%s\n%s", g_program.c_str(), what, argument, usage().c_str());
+    minigpt::cli::print_line(std::string(what) + argument, g_program.c_str());
+    fputs(usage().c_str(), stderr);
     return 2;
 }
 
@@ -117,27 +118,53 @@ int set_value(const std::string& option, const char* value, Options* options) {
     } else if (option == "--symbol") {
         options->symbol = value;
         if (!minigpt::convert::is_symbol(value))
-            return wrong_usage("no name of C: ", value);
+            return wrong_usage("no name that C and C++ leave free: ", value);
     } else {
         options->vocab = value;
     }
     return -1;
 }
 
+// An option that would mean nothing beside the others; nullptr: there is none.
+const char* ignored(const Options& o) {
+    const bool emits = !o.emit.empty();
+    const struct {
+        bool is_given, means_something;
+        const char* what;
+    } all[] = {
+        {!o.output.empty(), !o.list, "--list writes nothing: not with -o"},
+        {o.type.has_value(), !o.list, "--list writes nothing: not with --type"},
+        {o.force, !o.list, "--list writes nothing: not with --force"},
+        {emits, !o.list, "--list writes nothing: not with --emit"},
+        {o.type.has_value(), !emits, "--emit takes a weight file as it is: not with --type"},
+        {!o.vocab.empty(), !emits, "--emit takes a weight file as it is: not with --vocab"},
+        {o.n_head.has_value(), !emits, "--emit takes a weight file as it is: not with --n-head"},
+        {o.activation.has_value(), !emits,
+         "--emit takes a weight file as it is: not with --activation"},
+        {o.force, !emits, "--emit takes a weight file as it is: not with --force"},
+        {!o.symbol.empty(), emits, "--symbol is the name that --emit gives: only with it"},
+        {!o.target.empty(), o.emit == "obj", "--target is for --emit obj: only with it"}};
+    for (const auto& option : all) {
+        if (option.is_given && !option.means_something)
+            return option.what;
+    }
+    return nullptr;
+}
+
 // What the options are worth together; the same.
 int complete(Options* options) {
     if (options->source.empty())
         return wrong_usage("SRC is missing", "");
-    if (options->list && !options->output.empty())
-        return wrong_usage("--list writes nothing: -o ", options->output.c_str());
+    if (const char* what = ignored(*options))
+        return wrong_usage(what, "");
     if (options->output.empty() && !options->list)
         return wrong_usage("-o OUT.mgpt is missing", "");
     if (options->emit == "obj" && options->target.empty())
         options->target = minigpt::convert::own_target();
     if (options->emit == "obj" && options->target.empty())
         return wrong_usage("--target is missing", "");
-    if (!options->emit.empty() && options->type)
-        return wrong_usage("--emit takes a weight file as it is, not --type", "");
+    if (options->symbol.empty())
+        options->symbol = "minigpt_model";
     return -1;
 }
 

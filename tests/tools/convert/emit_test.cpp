@@ -9,6 +9,7 @@
 
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
+#include "tools/convert/emit.h"
 #include "tools/convert/emit_elf.h"
 
 using namespace minigpt::test;
@@ -123,8 +124,55 @@ TEST_CASE("convert emit: what is no whole weight file is refused, and leaves not
          std::vector<std::vector<std::string>>{{"--emit", "rust"},
                                                {"--emit", "obj", "--target", "z80"},
                                                {"--symbol", "1a"},
+                                               {"--symbol", "a"},
+                                               {"--target", "arm"},
+                                               {"--emit", "c", "--target", "arm"},
+                                               {"--emit", "c", "--force"},
+                                               {"--emit", "c", "--vocab", kModel},
+                                               {"--emit", "c", "--type", "q8"},
+                                               {"--emit", "obj", "--n-head", "4"},
+                                               {"--emit", "obj", "--activation", "gelu_erf"},
                                                {"--emit", "c", "--symbol", "a-b"}}) {
+        CAPTURE(wrong.back());
         wrong.insert(wrong.end(), {kModel, "-o", folder / "m"});
         CHECK(run_program("convert", wrong).exit_status == 2);
+    }
+    for (std::vector<std::string> wrong : std::vector<std::vector<std::string>>{
+             {"--emit", "c"}, {"--type", "q8"}, {"--force"}, {"-o", folder / "m"}}) {
+        wrong.insert(wrong.end(), {"--list", kModel});
+        CHECK(run_program("convert", wrong).exit_status == 2);
+    }
+    CHECK(!std::ifstream(folder / "m").good());
+}
+
+TEST_CASE("convert emit: a symbol is a name that C and C++ leave free") {
+    // The standards' lists (C23 6.4.1, C++20 [lex.key], [lex.digraph]), and what a compiler of
+    // either would take for its own.
+    for (const char* taken :
+         {"int",      "size_t",   "char",         "unsigned",    "double",   "void",     "return",
+          "class",    "and",      "xor_eq",       "bool",        "true",     "nullptr",  "wchar_t",
+          "char8_t",  "template", "namespace",    "_Bool",       "_Static",  "__model",  "asm",
+          "typeof",   "restrict", "thread_local", "co_await",    "concept",  "alignas",  "NULL",
+          "offsetof", "main",     "linux",        "max_align_t", "requires", "constinit"}) {
+        CAPTURE(std::string(taken));
+        CHECK_FALSE(minigpt::convert::is_symbol(taken));
+    }
+    TempFolder folder;
+    Ran ran =
+        run_program("convert", {"--emit", "c", "--symbol", "size_t", kModel, "-o", folder / "m.c"});
+    CHECK(ran.exit_status == 2);
+    CHECK(ran.err.find("convert: no name that C and C++ leave free: size_t\n") == 0);
+    std::string source;
+    for (const char* free :
+         {"model", "integer", "int_", "Int", "size_t_", "_model", "mains", "m1"}) {
+        CAPTURE(std::string(free));
+        CHECK(minigpt::convert::is_symbol(free));
+        source += std::string("extern const unsigned char ") + free + "[1];\n";
+    }
+    std::ofstream(folder / "m.c") << "#include <stddef.h>\n" + source;
+    if (system("cc --version > /dev/null 2>&1") == 0) {
+        CHECK(system(("cc -Werror -c -o " + folder / "o" + " " + folder / "m.c").c_str()) == 0);
+        CHECK(system(("cc -Werror -x c++ -c -o " + folder / "o" + " " + folder / "m.c").c_str()) ==
+              0);
     }
 }
