@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "../convert/file.h"
+#include "../convert/output_file.h"
 #include "../gpt2/error.h"
 #include "lesson.h"
 
@@ -77,13 +79,15 @@ Options parse(const std::vector<std::string>& args, const std::vector<Lesson>& l
     return options;
 }
 
-// Said before anything is computed.
+// Said before anything is computed: whether pictures can be written there.
 void check_folder(const std::string& path) {
     struct stat info;
     if (stat(path.c_str(), &info) != 0)
         cli::refuse("%s: %s", path.c_str(), strerror(errno));
     if (!S_ISDIR(info.st_mode))
         cli::refuse("%s: not a folder", path.c_str());
+    convert::OutputFile picture;
+    cli::require(picture.create(convert::join(path, "lesson.svg")), path);
 }
 
 void teach(const Options& options, const std::vector<Lesson>& lessons, const Page::Write& write) {

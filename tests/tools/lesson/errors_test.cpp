@@ -133,6 +133,10 @@ TEST_CASE("lesson: a folder that is missing or is none is said at once") {
                 "lesson");
     check_fails(run_program("lesson", {"mask", "--svg", file}), 1, {file, "not a folder"},
                 "lesson");
+    if (std::filesystem::exists("/proc/self")) {
+        check_fails(run_program("lesson", {"mask", "--svg", "/proc"}), 1,
+                    {"/proc: cannot be written"}, "lesson");
+    }
 }
 
 TEST_CASE("lesson: a full disk is one line, and leaves no part of a picture") {
