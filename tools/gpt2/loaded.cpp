@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "error.h"
+#include "output.h"
 #include "signals.h"
 
 extern "C" const unsigned char minigpt_bundled_model[];
@@ -68,7 +69,7 @@ Loaded::Loaded(const Options& options) {
         Status status = options.load ? model.load(name.c_str()) : model.open(name.c_str());
         if (!status.ok() && is_other_kind(name)) {
             refuse("%s: no .mgpt file; if it is a checkpoint, convert %s -o model.mgpt makes one",
-                   name.c_str(), name.c_str());
+                   name.c_str(), shell_word(name).c_str());
         }
         require(status, name);
     } else {

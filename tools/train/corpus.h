@@ -28,11 +28,13 @@ public:
     const void* tables() const { return tables_.data(); }
     size_t bytes() const { return n_bytes_; }
 
-    // Errors: bad_text (a character that is not in it).
+    // Errors: bad_text (a character that is not in it, with its byte's offset).
     Status encode(const std::string& text, std::vector<int32_t>* ids) const;
     std::string decode(const std::vector<int32_t>& ids) const;
 
 private:
+    Status unknown_in(const std::string& text, const Status& status) const;
+
     std::vector<uint64_t> tables_;
     size_t n_bytes_ = 0;
     Tokenizer tokenizer_;

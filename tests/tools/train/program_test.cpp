@@ -219,7 +219,8 @@ TEST_CASE("train program: a vocabulary from a weight file") {
     CHECK(gpt2({"tokenize", "-m", other, "-p", "the"}).out ==
           gpt2({"tokenize", "-m", place.model, "-p", "the"}).out);
     write(place.text, contents(place.text) + "Q");
-    check_refused(place.train(small({"--vocab", place.model}), other), 1, "text.txt: ");
+    check_refused(place.train(small({"--vocab", place.model}), other), 1,
+                  "text.txt: 'Q' at byte 600 is not in the vocabulary");
     const std::string whole = contents(place.model);
     for (size_t at = 0; at < whole.size(); at += whole.size() / 40) {
         std::string damaged = whole;
