@@ -46,15 +46,19 @@ MINIGPT_TARGET inline void store_bytes(int8_t* y, const I* q) {
 
 #include "kernels/quantize.inc"
 
-#include "kernels/panel_gemm_x86.inc"
-
-// Two panels of q8 at a time: their scales and four panels' accumulators are 12 registers.
-constexpr size_t kPanelsOfQ8 = 2;
+#include "kernels/interleave_x86.inc"
+#include "kernels/tile_edges.inc"
 
 MINIGPT_TARGET inline V load_bytes(const int8_t* p) {
     __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight));
 }
+
+#include "kernels/panel_gemm.inc"
+
+// Two panels of q8 at a time: their scales and four panels' accumulators are 12 registers.
+constexpr size_t kPanelsOfQ8 = 2;
+
 MINIGPT_TARGET inline I load_int(const void* p) {
     return _mm256_loadu_si256(static_cast<const I*>(p));
 }
@@ -79,6 +83,13 @@ MINIGPT_TARGET inline V to_float(I a) {
 
 #include "kernels/panel_gemm_quantized_x86.inc"
 
+// Vectors across of three rows or more: of q4 the rows' sums and accumulators of a whole panel
+// would not be registers.
+template <typename T>
+constexpr size_t kAcrossOfMany = kVectors;
+template <>
+constexpr size_t kAcrossOfMany<Q4> = 1;
+
 // One row reads four panels side by side: one stream alone gets two thirds of the bandwidth.
 template <typename T>
 MINIGPT_TARGET void panel_gemm_6x16(const PanelGemm& g) {
@@ -88,13 +99,13 @@ MINIGPT_TARGET void panel_gemm_6x16(const PanelGemm& g) {
         case 2:
             return rows<2, 2, T>(g);
         case 3:
-            return rows<3, 1, T>(g);
+            return rows<3, 1, T, kAcrossOfMany<T>>(g);
         case 4:
-            return rows<4, 1, T>(g);
+            return rows<4, 1, T, kAcrossOfMany<T>>(g);
         case 5:
-            return rows<5, 1, T>(g);
+            return rows<5, 1, T, kAcrossOfMany<T>>(g);
         default:
-            return rows<6, 1, T>(g);
+            return rows<6, 1, T, kAcrossOfMany<T>>(g);
     }
 }
 

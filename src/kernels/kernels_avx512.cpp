@@ -50,14 +50,18 @@ MINIGPT_TARGET inline void store_bytes(int8_t* y, const I* q) {
 
 #include "kernels/quantize.inc"
 
-#include "kernels/panel_gemm_x86.inc"
-
-constexpr size_t kPanelsOfQ8 = 8;
+#include "kernels/interleave_x86.inc"
+#include "kernels/tile_edges.inc"
 
 MINIGPT_TARGET inline V load_bytes(const int8_t* p) {
     __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(sixteen));
 }
+
+#include "kernels/panel_gemm.inc"
+
+constexpr size_t kPanelsOfQ8 = 8;
+
 MINIGPT_TARGET inline I load_int(const void* p) {
     return _mm512_loadu_si512(p);
 }
