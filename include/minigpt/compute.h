@@ -11,8 +11,10 @@ struct KernelTable;  // src/kernels/kernels.h
 class ThreadPool;    // src/base/thread_pool.h
 
 // The kernel table and the thread pool that ops and sessions run on. The choice changes the
-// speed and never a bit of a result. A default-constructed Compute is one thread and the best
-// table of this CPU; it owns nothing and allocates nothing.
+// speed and never a bit of a result, with one exception: "muladd", the best table of a CPU that
+// has no fused multiply-add, rounds twice where the others round once. Its bits are its own, the
+// same for any number of threads and on every such CPU. A default-constructed Compute is one
+// thread and the best table of this CPU; it owns nothing and allocates nothing.
 //
 // One Compute may serve many sessions and may be used from many threads; calls that need its
 // pool then take turns. It must outlive whatever uses it. Its threads are the process's that made
@@ -28,7 +30,7 @@ public:
     // n_threads: 0 is one per physical core; at most kMaxThreads. A library made by
     // `make THREADS=0` has one, whatever is asked for.
     // isa: "scalar", "avx2", "avx512", "neon", "dotprod" (NEON with q4 by dot products), ...;
-    // nullptr is the best this CPU runs.
+    // nullptr is the best this CPU runs, exact_isa() the best that has the bits of other machines.
     //
     // Errors: bad_argument (an unknown isa, too many threads), not_supported (this CPU lacks the
     // isa), out_of_memory, io (a thread could not be started). On error the object is unchanged.
@@ -36,7 +38,7 @@ public:
 
     size_t n_threads() const;
     const char* isa() const;  // the name of the table that runs
-    bool exact() const;       // whether it keeps the promise of equal bits
+    bool exact() const;       // whether it keeps the promise of equal bits: all but "muladd"
     // Whether it computes with subnormal numbers; armv7's NEON takes zeros in their place.
     bool keeps_subnormals() const;
 
@@ -45,8 +47,8 @@ public:
 
     static constexpr size_t kMaxThreads = 256;
 
-    // Runs on another's threads, with the best kernels that keep subnormal numbers. The other must
-    // outlive it; it may be this one.
+    // Runs on another's threads, with kernels of the same bits that keep subnormal numbers. The
+    // other must outlive it; it may be this one.
     void share(const Compute& other);
 
 private:
@@ -58,6 +60,9 @@ private:
 // The names `create` knows on this build, best first, ending in "scalar"; nullptr past the end.
 // `present` (may be nullptr) says whether this CPU runs it.
 const char* isa_name(size_t index, bool* present);
+
+// The best of them that this CPU runs and that keeps the promise of equal bits.
+const char* exact_isa();
 
 // Work of one's own on a Compute's threads: task(context, unit, thread) once for each unit below
 // n_units, by whichever thread is free; returns when all are done. thread < n_threads(), and no

@@ -3,8 +3,9 @@
 //
 // Every function runs on `compute` (nullptr: one thread, the best kernels of this CPU), allocates
 // nothing, and is safe from any thread. The result has the same bits whatever `compute` is, on
-// every CPU. The caller's rounding mode and flush-to-zero are set aside during a call. Arrays
-// must not overlap unless it is said that they may; an array of no elements may be nullptr.
+// every CPU, if its kernels are exact(). The caller's rounding mode and flush-to-zero are set aside
+// during a call. Arrays must not overlap unless it is said that they may; an array of no elements
+// may be nullptr.
 //
 // A leading dimension (ld...) is the distance between rows, in elements, at least a row's length.
 // Errors are bad_shape for sizes that do not fit each other or whose product overflows, and
@@ -54,7 +55,7 @@ Status layernorm(float* y, const float* x, const float* w, const float* b, size_
 // y = gelu(x). Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", sec. 2.
 //
 //   gelu_tanh  x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): within 4 ULP for x >= -1
-//   gelu_erf   x / 2 (1 + erf(x / sqrt(2))): within 8 ULP for x >= -11
+//   gelu_erf   x / 2 (1 + erf(x / sqrt(2))): within 8 ULP for x >= -11 (muladd: x >= -1)
 //
 // and below that within 1e-7. NaN at -infinity.
 //
@@ -97,9 +98,9 @@ Status attention(float* out, const float* q, const float* k, const float* v, siz
 Status log_prob(double* result, const float* logits, size_t n, int32_t id,
                 const Compute* compute = nullptr);
 
-// y = exp(x), within 1 ULP; 0 for results below FLT_MIN.
+// y = exp(x), within 1 ULP (muladd: 1.25); 0 for results below FLT_MIN.
 // y = log(x), within 1 ULP; -infinity at 0, NaN below.
-// y = tanh(x), within 1.5 ULP.
+// y = tanh(x), within 1.5 ULP (muladd: 2).
 // y = erf(x), within 1.5 ULP.
 //
 //   y, x  [n]; y may be x itself

@@ -21,10 +21,10 @@ Status verify_bytes(const Model& model, const Compute& compute, size_t* bytes);
 
 // Compares every tensor with its checksum, reruns the prompts of the file's self-test and compares
 // the logits' digests. ok: this machine computes that model to the bit. A table of kernels that
-// does not keep the promise of equal bits is passed over for "scalar", which does.
+// does not keep the promise of equal bits is passed over for exact_isa(), which does.
 //
-//   memory  64-byte aligned, at least verify_bytes(); nullptr: allocated meanwhile. A pool for
-//           "scalar" is allocated where `compute` has threads and its table is passed over.
+//   memory  64-byte aligned, at least verify_bytes(); nullptr: allocated meanwhile. A pool of
+//           threads is allocated where `compute` has one and its table is passed over.
 //
 // Errors: bad_file, with the tensor or prompt that differs, what was found and what was expected;
 // not_supported if the file has no self-test, its tensors being as they were; out_of_memory.

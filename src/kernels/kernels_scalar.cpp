@@ -19,14 +19,13 @@ namespace {
 
 #include "kernels/vector_scalar.inc"
 
+inline V fma(V a, V b, V c) {
+    return fma_exact(a, b, c);
+}
+
 #include "kernels/row_kernels.inc"
 
 #include "kernels/limit_kernels.inc"
-
-inline void store_bytes(int8_t* y, const I* q) {
-    for (size_t i = 0; i < kGroup; ++i)
-        y[i] = static_cast<int8_t>(q[i]);
-}
 
 #include "kernels/quantize.inc"
 
@@ -148,15 +147,14 @@ void panel_gemm_q4_6x16(const PanelGemm& g) {
     }
 }
 
-void interleave(float* y, const float* x, size_t ldx, size_t m, size_t k) {
+}  // namespace
+
+void interleave_scalar(float* y, const float* x, size_t ldx, size_t m, size_t k) {
     for (size_t i = 0; i < k; ++i) {
         for (size_t j = 0; j < m; ++j)
             y[i * m + j] = x[j * ldx + i];
     }
 }
-
-}  // namespace
-
 void exp_scalar(float* y, const float* x, size_t n) {
     map<exp_full>(y, x, n);
 }
@@ -180,7 +178,7 @@ const KernelTable kScalarKernels = {
      MINIGPT_COMPUTED(q4, panel_gemm_q4_6x16)},
     MINIGPT_COMPUTED(q8, widen_q8),
     quantize,
-    interleave,
+    interleave_scalar,
     add_row,
     layernorm_row,
     softmax_row,

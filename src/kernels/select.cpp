@@ -42,8 +42,12 @@ bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
 }
 
-const Candidate kCandidates[] = {
-    {&kAvx512Kernels, has_avx512}, {&kAvx2Kernels, has_avx2}, {&kScalarKernels, always}};
+const Candidate kCandidates[] = {{&kAvx512Kernels, has_avx512},
+                                 {&kAvx2Kernels, has_avx2},
+#if defined(__x86_64__)
+                                 {&kMuladdKernels, always},
+#endif
+                                 {&kScalarKernels, always}};
 
 #elif defined(__aarch64__)
 
@@ -71,7 +75,12 @@ bool has_neon_vfpv4() {
     return (getauxval(AT_HWCAP) & wanted) == wanted;
 }
 
-const Candidate kCandidates[] = {{&kNeonKernels, has_neon_vfpv4}, {&kScalarKernels, always}};
+const Candidate kCandidates[] = {
+    {&kNeonKernels, has_neon_vfpv4}, {&kMuladdKernels, always}, {&kScalarKernels, always}};
+
+#elif defined(__arm__) && !defined(__ARM_FEATURE_FMA)
+
+const Candidate kCandidates[] = {{&kMuladdKernels, always}, {&kScalarKernels, always}};
 
 #else
 

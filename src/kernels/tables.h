@@ -12,15 +12,17 @@ extern const KernelTable kAvx2Kernels;
 extern const KernelTable kAvx512Kernels;
 extern const KernelTable kNeonKernels;
 extern const KernelTable kDotprodKernels;  // aarch64 alone
+extern const KernelTable kMuladdKernels;   // where the base has no fused multiply-add
 
-// What it has in place of NEON's.
+// What dotprod has in place of NEON's.
 void panel_gemm_q4_6x4_dotprod(const PanelGemm& g);
 
 // 1 / sqrt(x), both correctly rounded: once a row, so one copy serves every ISA.
 float inverse_sqrt(float x);
 
-// The scalar reference's own, for ISAs that cannot do better: armv7's NEON flushes subnormals,
-// which these must take and give.
+// The scalar reference's own, for ISAs that cannot do better; armv7's NEON flushes subnormals,
+// which exp and the like must take and give.
+void interleave_scalar(float* y, const float* x, size_t ldx, size_t m, size_t k);
 void exp_scalar(float* y, const float* x, size_t n);
 void log_scalar(float* y, const float* x, size_t n);
 void tanh_scalar(float* y, const float* x, size_t n);

@@ -27,7 +27,7 @@ public:
         if (compute.exact())
             return Status();
         used_ = &own_;
-        return own_.create(compute.n_threads(), "scalar");
+        return own_.create(compute.n_threads(), exact_isa());
     }
     const Compute& operator*() const { return *used_; }
 

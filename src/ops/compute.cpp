@@ -25,7 +25,8 @@ void Compute::share(const Compute& other) {
     }
     for (size_t i = 0; !kernels_->keeps_subnormals; ++i) {
         KernelChoice choice = kernel_choice(i);
-        if (choice.present && choice.table->keeps_subnormals)
+        if (choice.present && choice.table->keeps_subnormals &&
+            choice.table->exact == kernels_->exact)
             kernels_ = choice.table;
     }
 }
@@ -88,6 +89,13 @@ const char* isa_name(size_t index, bool* present) {
     if (present != nullptr)
         *present = choice.present;
     return choice.name;
+}
+
+const char* exact_isa() {
+    size_t i = 0;
+    while (!kernel_choice(i).present || !kernel_choice(i).table->exact)
+        ++i;  // scalar, the last, is both
+    return kernel_choice(i).name;
 }
 
 void run_units(const Compute& compute, size_t n_units, UnitTask task, void* context) {

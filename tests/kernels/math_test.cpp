@@ -1,5 +1,6 @@
 // The functions' errors against the C library's float64, and their edges. The bounds here are the
-// ones that row_kernels.inc and minigpt/ops.h state.
+// ones that row_kernels.inc and minigpt/ops.h state; where a test has two, the second is that of
+// tables that multiply and add.
 #include <cfloat>
 
 #include "tests/kernels/support.h"
@@ -51,15 +52,43 @@ Sweep sweep(void (*f)(float*, const float*, size_t), Truth truth, float from, fl
     return result;
 }
 
-// The worst table's worst.
+// f(sweep, table) for one of the tables whose bits are equal, to the bit the others' too
+// (row_test.cpp), and for each that multiplies and adds.
+template <typename Truth, typename F>
+void for_each_sweep(const std::string& name,
+                    void (*KernelTable::*kernel)(float*, const float*, size_t), Truth truth,
+                    float from, float to, uint32_t step, F f) {
+    bool exact_is_done = false;
+    test::for_each_table([&](const KernelTable& table) {
+        if (table.exact && exact_is_done)
+            return;
+        exact_is_done = exact_is_done || table.exact;
+        Sweep s = sweep(table.*kernel, truth, from, to, step);
+        MESSAGE(name, " of ", std::string(table.name), " over [", from, ", ", to,
+                "]: ", s.worst_ulps, " ULP at ", s.at, ", absolute ", s.worst_absolute);
+        f(s, table);
+    });
+}
+
+// ULPs of tables whose bits are equal, and of those that multiply and add.
+struct Bounds {
+    double exact, unfused;
+};
+
 template <typename Truth>
-Sweep sweep_all(const std::string& name, void (*KernelTable::*f)(float*, const float*, size_t),
-                Truth truth, float from, float to, uint32_t step = 1009) {
-    const KernelTable& table = best_kernels();  // to the bit the others' too: row_test.cpp
-    Sweep s = sweep(table.*f, truth, from, to, step);
-    MESSAGE(name, " over [", from, ", ", to, "]: ", s.worst_ulps, " ULP at ", s.at, ", absolute ",
-            s.worst_absolute);
-    return s;
+void check_ulps(const std::string& name, void (*KernelTable::*kernel)(float*, const float*, size_t),
+                Truth truth, float from, float to, Bounds bounds, uint32_t step = 1009) {
+    for_each_sweep(name, kernel, truth, from, to, step, [&](const Sweep& s, const KernelTable& t) {
+        CHECK(s.worst_ulps <= (t.exact ? bounds.exact : bounds.unfused));
+    });
+}
+
+template <typename Truth>
+void check_absolute(const std::string& name,
+                    void (*KernelTable::*kernel)(float*, const float*, size_t), Truth truth,
+                    float from, float to, double bound) {
+    for_each_sweep(name, kernel, truth, from, to, 1009,
+                   [&](const Sweep& s, const KernelTable&) { CHECK(s.worst_absolute <= bound); });
 }
 
 float one(void (*f)(float*, const float*, size_t), float x) {
@@ -70,10 +99,10 @@ float one(void (*f)(float*, const float*, size_t), float x) {
 
 }  // namespace
 
-TEST_CASE("kernels math: exp is within 1 ULP, 0 below FLT_MIN and infinity above FLT_MAX") {
+TEST_CASE("kernels math: exp is within 1 ULP or 1.25, 0 below FLT_MIN and infinity above FLT_MAX") {
     auto truth = [](double x) { return std::exp(x); };
-    CHECK(sweep_all("exp", &KernelTable::exp, truth, 0.0f, 88.7228317f).worst_ulps <= 1.0);
-    CHECK(sweep_all("exp", &KernelTable::exp, truth, -0.0f, -87.3365402f).worst_ulps <= 1.0);
+    check_ulps("exp", &KernelTable::exp, truth, 0.0f, 88.7228317f, {1.0, 1.25});
+    check_ulps("exp", &KernelTable::exp, truth, -0.0f, -87.3365402f, {1.0, 1.25});
     test::for_each_table([&](const KernelTable& t) {
         CHECK(one(t.exp, 0.0f) == 1.0f);
         CHECK(one(t.exp, -0.0f) == 1.0f);
@@ -94,8 +123,8 @@ TEST_CASE("kernels math: exp is within 1 ULP, 0 below FLT_MIN and infinity above
 
 TEST_CASE("kernels math: log is within 1 ULP, subnormals too") {
     auto truth = [](double x) { return std::log(x); };
-    CHECK(sweep_all("log", &KernelTable::log, truth, 1e-45f, FLT_MAX).worst_ulps <= 1.0);
-    CHECK(sweep_all("log", &KernelTable::log, truth, 0.5f, 2.0f, 7).worst_ulps <= 1.0);
+    check_ulps("log", &KernelTable::log, truth, 1e-45f, FLT_MAX, {1.0, 1.0});
+    check_ulps("log", &KernelTable::log, truth, 0.5f, 2.0f, {1.0, 1.0}, 7);
     test::for_each_table([&](const KernelTable& t) {
         CHECK(one(t.log, 1.0f) == 0.0f);
         CHECK(one(t.log, 0.0f) == -kInfinity);
@@ -108,10 +137,10 @@ TEST_CASE("kernels math: log is within 1 ULP, subnormals too") {
     });
 }
 
-TEST_CASE("kernels math: tanh is within 1.5 ULP, odd and never past 1") {
+TEST_CASE("kernels math: tanh is within 1.5 ULP or 2, odd and never past 1") {
     auto truth = [](double x) { return std::tanh(x); };
-    CHECK(sweep_all("tanh", &KernelTable::tanh, truth, 0.0f, 100.0f).worst_ulps <= 1.5);
-    CHECK(sweep_all("tanh", &KernelTable::tanh, truth, -0.0f, -100.0f).worst_ulps <= 1.5);
+    check_ulps("tanh", &KernelTable::tanh, truth, 0.0f, 100.0f, {1.5, 2.0});
+    check_ulps("tanh", &KernelTable::tanh, truth, -0.0f, -100.0f, {1.5, 2.0});
     test::for_each_table([&](const KernelTable& t) {
         CHECK(one(t.tanh, kInfinity) == 1.0f);
         CHECK(one(t.tanh, -kInfinity) == -1.0f);
@@ -127,8 +156,8 @@ TEST_CASE("kernels math: tanh is within 1.5 ULP, odd and never past 1") {
 
 TEST_CASE("kernels math: erf is within 1.5 ULP, odd and never past 1") {
     auto truth = [](double x) { return std::erf(x); };
-    CHECK(sweep_all("erf", &KernelTable::erf, truth, 0.0f, 100.0f).worst_ulps <= 1.5);
-    CHECK(sweep_all("erf", &KernelTable::erf, truth, -0.0f, -100.0f).worst_ulps <= 1.5);
+    check_ulps("erf", &KernelTable::erf, truth, 0.0f, 100.0f, {1.5, 1.5});
+    check_ulps("erf", &KernelTable::erf, truth, -0.0f, -100.0f, {1.5, 1.5});
     test::for_each_table([&](const KernelTable& t) {
         CHECK(one(t.erf, kInfinity) == 1.0f);
         CHECK(one(t.erf, -kInfinity) == -1.0f);
@@ -142,21 +171,18 @@ TEST_CASE("kernels math: erf is within 1.5 ULP, odd and never past 1") {
 }
 
 TEST_CASE("kernels math: gelu_tanh is within 4 ULP from -1 on, and 1e-7 everywhere below") {
-    CHECK(sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, test::kSmallest, 1e30f)
-              .worst_ulps <= 4);
-    CHECK(sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, -test::kSmallest, -1.0f)
-              .worst_ulps <= 4);
-    Sweep s = sweep_all("gelu_tanh", &KernelTable::gelu_tanh, gelu_tanh, -1.0f, -1e30f);
-    CHECK(s.worst_absolute <= 1e-7);
+    auto kernel = &KernelTable::gelu_tanh;
+    check_ulps("gelu_tanh", kernel, gelu_tanh, test::kSmallest, 1e30f, {4, 4});
+    check_ulps("gelu_tanh", kernel, gelu_tanh, -test::kSmallest, -1.0f, {4, 4});
+    check_absolute("gelu_tanh", kernel, gelu_tanh, -1.0f, -1e30f, 1e-7);
 }
 
-TEST_CASE("kernels math: gelu_erf is within 8 ULP from -11 on, and 1e-7 everywhere below") {
-    CHECK(sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, test::kSmallest, 1e30f)
-              .worst_ulps <= 8);
-    CHECK(sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, -test::kSmallest, -11.0f)
-              .worst_ulps <= 8);
-    Sweep s = sweep_all("gelu_erf", &KernelTable::gelu_erf, gelu_erf, -11.0f, -1e30f);
-    CHECK(s.worst_absolute <= 1e-7);
+TEST_CASE("kernels math: gelu_erf is within 8 ULP or 40 from -11 on, and 1e-7 everywhere below") {
+    auto kernel = &KernelTable::gelu_erf;
+    check_ulps("gelu_erf", kernel, gelu_erf, test::kSmallest, 1e30f, {8, 8});
+    check_ulps("gelu_erf", kernel, gelu_erf, -test::kSmallest, -1.0f, {8, 8});
+    check_ulps("gelu_erf", kernel, gelu_erf, -1.0f, -11.0f, {8, 40});
+    check_absolute("gelu_erf", kernel, gelu_erf, -1.0f, -1e30f, 1e-7);
 }
 
 TEST_CASE("kernels math: gelu keeps signs of zero, infinities and NaN") {
@@ -173,7 +199,7 @@ TEST_CASE("kernels math: gelu keeps signs of zero, infinities and NaN") {
     });
 }
 
-TEST_CASE("kernels math: softmax's exp is within 1 ULP above -64 and 0 below") {
+TEST_CASE("kernels math: softmax's exp is within 1 ULP or 1.25 above -64 and 0 below") {
     test::for_each_table([&](const KernelTable& t) {
         double worst = 0;
         for (float x = -64; x <= 0; x += 0.0037f) {
@@ -181,7 +207,7 @@ TEST_CASE("kernels math: softmax's exp is within 1 ULP above -64 and 0 below") {
             if (u > worst)
                 worst = u;
         }
-        CHECK(worst <= 1.0);
+        CHECK(worst <= (t.exact ? 1.0 : 1.25));
         float x = -64;
         CHECK(t.sum_exp(&x, 1, 0) > 0);
         x = std::nextafter(x, -100.0f);

@@ -1,4 +1,4 @@
-// Each table's row kernels against the scalar reference, to the bit.
+// Each table's row kernels against its reference, to the bit.
 #include <limits>
 
 #include "tests/kernels/support.h"
@@ -13,13 +13,13 @@ const size_t kLengths[] = {0,  1,   2,   3,   4,   5,   7,   8,   9,   11,   13,
                            19, 23,  24,  25,  31,  32,  33,  37,  47,  48,   49,   63,   64,  65,
                            97, 127, 128, 129, 255, 256, 257, 768, 769, 1021, 1600, 3072, 4093};
 
-// Runs f(y, x) on both tables, apart and in place, and compares.
+// Runs f(y, x) on the table and its reference, apart and in place, and compares.
 template <typename F>
 void compare(const KernelTable& table, Guarded<float>& x, Numbers& numbers, F f) {
     const size_t n = x.size();
     CAPTURE(n);
     Guarded<float> want(n), apart(n, numbers.below(16)), in_place(n, numbers.below(16));
-    f(test::scalar(), want.data(), x.data());
+    f(test::row_reference(table), want.data(), x.data());
     f(table, apart.data(), x.data());
     for (size_t i = 0; i < n; ++i)
         in_place[i] = x[i];
@@ -101,12 +101,13 @@ TEST_CASE("kernels rows: softmax has the reference's bits, with masked and wild 
                 compare(table, x, numbers, [&](const KernelTable& t, float* y, const float* from) {
                     t.softmax(y, from, n, scale);
                 });
-                float shift = test::scalar().maximum(x.data(), n);
+                const KernelTable& reference = test::row_reference(table);
+                float shift = reference.maximum(x.data(), n);
                 CHECK(test::same_bits(table.maximum(x.data(), n), shift));
                 if (shift == -infinity)
                     shift = 0;
                 CHECK(test::same_bits(table.sum_exp(x.data(), n, shift),
-                                      test::scalar().sum_exp(x.data(), n, shift)));
+                                      reference.sum_exp(x.data(), n, shift)));
             }
         }
     });
@@ -117,15 +118,14 @@ TEST_CASE("kernels rows: the sum of a row has sixteen lanes, added pairwise") {
     for (size_t n : {1, 15, 16, 17, 40, 100}) {
         Guarded<float> x(n);
         x.fill(numbers, 4);
-        float lanes[16] = {};
-        for (size_t i = 0; i < n; ++i) {
-            lanes[i % 16] += test::scalar().sum_exp(&x[i], 1, 4.0f);
-        }
-        for (size_t apart = 8; apart > 0; apart /= 2) {
-            for (size_t j = 0; j < apart; ++j)
-                lanes[j] += lanes[j + apart];
-        }
         test::for_each_table([&](const KernelTable& table) {
+            float lanes[16] = {};
+            for (size_t i = 0; i < n; ++i)
+                lanes[i % 16] += test::row_reference(table).sum_exp(&x[i], 1, 4.0f);
+            for (size_t apart = 8; apart > 0; apart /= 2) {
+                for (size_t j = 0; j < apart; ++j)
+                    lanes[j] += lanes[j + apart];
+            }
             CHECK(test::same_bits(table.sum_exp(x.data(), n, 4.0f), lanes[0]));
         });
     }

@@ -39,6 +39,16 @@ TEST_CASE("kernels select: the best is the first that is present, and every entr
     }
 }
 
+TEST_CASE("kernels select: the exact one is the best of those that keep equal bits") {
+    size_t i = 0;
+    while (!kernel_choice(i).present || !kernel_choice(i).table->exact)
+        ++i;
+    CHECK(strcmp(exact_isa(), kernel_choice(i).name) == 0);
+    CHECK(test::scalar().exact);
+    for (i = 0; kernel_choice(i).name != nullptr; ++i)
+        CHECK(kernel_choice(i).table->exact == (strcmp(kernel_choice(i).name, "muladd") != 0));
+}
+
 TEST_CASE("compute: a default one is one thread and the best table") {
     Compute compute;
     CHECK(compute.n_threads() == 1);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fma.h"
 #include "base/half.h"
 #include "doctest/doctest.h"
 #include "kernels/kernels.h"
@@ -20,6 +21,15 @@ inline const minigpt::KernelTable& scalar() {
         ++i;
     return *minigpt::kernel_choice(i).table;
 }
+
+// a * b + c as the table does it: rounded once, or, where it is not exact, twice.
+inline float multiply_add(const minigpt::KernelTable& table, float a, float b, float c) {
+    return table.exact ? minigpt::fma_exact(a, b, c) : a * b + c;
+}
+
+// What a table's row kernels are to have the bits of: the scalar reference's, or, where it is not
+// exact, those of the same loops with multiply-adds of two roundings.
+const minigpt::KernelTable& row_reference(const minigpt::KernelTable& table);
 
 // f(table) for each table of this build that the CPU runs, the scalar one last. What is skipped
 // is said.

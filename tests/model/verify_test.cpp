@@ -98,8 +98,12 @@ TEST_CASE("verify: the expected argmax and digest are those of a plain session")
     REQUIRE(model.open(image.data(), image.size()).ok());
     for (size_t i = 0; i < model.n_self_tests(); i++) {
         SelfTest test = model.self_test(i);
+        Compute compute;
+        REQUIRE(compute.create(1, exact_isa()).ok());
+        SessionOptions options;
+        options.compute = &compute;
         Session session;
-        REQUIRE(session.create(model, {}).ok());
+        REQUIRE(session.create(model, options).ok());
         std::vector<float> logits(config.n_vocab);
         for (size_t j = 0; j < test.n_ids; j++) {
             Row row = {test.ids[j], 0, true};

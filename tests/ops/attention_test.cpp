@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "base/fma.h"
 #include "base/half.h"
 #include "tests/ops/support.h"
 
@@ -85,8 +84,10 @@ std::vector<float> round_rows(Rows& rows, size_t n_head, ElementType type) {
     return scales;
 }
 
-// The definition, in the design's order of sums: scores, softmax of the visible, values.
-std::vector<float> definition(Rows rows, size_t n_head, ElementType type = ElementType::f32) {
+// The definition, in the design's order of sums and a table's multiply-adds: scores, softmax of the
+// visible, values.
+std::vector<float> definition(const KernelTable& table, Rows rows, size_t n_head,
+                              ElementType type = ElementType::f32) {
     const size_t head_dim = rows.width / n_head;
     std::vector<float> out(rows.n * rows.width), p(rows.n);
     std::vector<float> scales = round_rows(rows, n_head, type);
@@ -95,17 +96,18 @@ std::vector<float> definition(Rows rows, size_t n_head, ElementType type = Eleme
             for (size_t j = 0; j <= i; ++j) {
                 p[j] = 0;
                 for (size_t e = 0; e < head_dim; ++e) {
-                    p[j] = fma_exact(rows.q()[i * rows.ld() + h * head_dim + e],
-                                     rows.k()[j * rows.ld() + h * head_dim + e], p[j]);
+                    p[j] = test::multiply_add(table, rows.q()[i * rows.ld() + h * head_dim + e],
+                                              rows.k()[j * rows.ld() + h * head_dim + e], p[j]);
                 }
             }
-            test::scalar().softmax(p.data(), p.data(), i + 1, kScale);
+            test::row_reference(table).softmax(p.data(), p.data(), i + 1, kScale);
             for (size_t j = 0; j <= i; ++j)
                 p[j] *= scales[j * n_head + h];
             for (size_t e = 0; e < head_dim; ++e) {
                 float acc = 0;
                 for (size_t j = 0; j <= i; ++j) {
-                    acc = fma_exact(p[j], rows.v()[j * rows.ld() + h * head_dim + e], acc);
+                    acc = test::multiply_add(table, p[j],
+                                             rows.v()[j * rows.ld() + h * head_dim + e], acc);
                 }
                 out[i * rows.width + h * head_dim + e] = acc;
             }
@@ -152,8 +154,11 @@ TEST_CASE("attention: the bits of its definition, for any split, threads and tab
             CAPTURE(std::string(name_of(type)));
             const size_t n = 75;
             Rows rows(n, shape.n_head * shape.head_dim, numbers);
-            std::vector<float> want = definition(rows, shape.n_head, type);
+            std::vector<float> wants[2];
             test::for_each_compute([&](const Compute& compute) {
+                std::vector<float>& want = wants[compute.exact()];
+                if (want.empty())
+                    want = definition(compute.kernels(), rows, shape.n_head, type);
                 std::vector<size_t> ones(n, 1);
                 for (const std::vector<size_t>& split :
                      {std::vector<size_t>{n}, ones, {1, 5, 6, 7, 24, 25, 7}, {16, 16, 16, 27}}) {
@@ -175,8 +180,11 @@ TEST_CASE("attention: with a prefix in another cache it is the same bits as with
     Rows rows(n, n_head * head_dim, numbers);
     for (ElementType type : kCacheTypes) {
         CAPTURE(std::string(name_of(type)));
-        std::vector<float> want = definition(rows, n_head, type);
+        std::vector<float> wants[2];
         test::for_each_compute([&](const Compute& compute) {
+            std::vector<float>& want = wants[compute.exact()];
+            if (want.empty())
+                want = definition(compute.kernels(), rows, n_head, type);
             Sequence prefix(n_head, head_dim, 150, type);
             in_calls(compute, rows, prefix, {n});
             for (size_t n_prefix : {1, 31, 32, 33, 95, 96, 128}) {
@@ -238,7 +246,7 @@ TEST_CASE("attention: many sequences in one call are each alone") {
             sequences.emplace_back(new Sequence(n_head, width / n_head, 30 + first));
             runs.push_back({sequences.back()->cache(), first, rows->n, 0});
             qkv.insert(qkv.end(), rows->qkv.begin(), rows->qkv.end());
-            std::vector<float> alone = definition(*rows, n_head);
+            std::vector<float> alone = definition(compute.kernels(), *rows, n_head);
             want.insert(want.end(), alone.begin(), alone.end());
             first += rows->n;
         }
@@ -258,7 +266,7 @@ TEST_CASE("attention: a rewound cache's old positions are never read") {
     Rows rows(40, width, numbers);
     test::for_each_compute([&](const Compute& compute) {
         for (ElementType type : kCacheTypes) {
-            std::vector<float> want = definition(rows, n_head, type);
+            std::vector<float> want = definition(compute.kernels(), rows, n_head, type);
             Sequence s(n_head, width / n_head, 64, type);
             test::Memory scratch(attention_scratch_bytes(compute, 64, s.head_dim));
             std::vector<float> nan(64 * width, NAN), out(40 * width, NAN);

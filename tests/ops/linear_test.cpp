@@ -1,7 +1,6 @@
 // Linear layers: the bits of the definition, whatever the rows, threads and tables.
 #include "ops/linear.h"
 
-#include "base/fma.h"
 #include "ops/elementwise.h"
 #include "ops/product.h"
 #include "tests/ops/support.h"
@@ -14,9 +13,9 @@ namespace {
 const ElementType kTypes[] = {ElementType::f32, ElementType::f16, ElementType::bf16,
                               ElementType::q8, ElementType::q4};
 
-// An output of q4: x as int8 by groups of 32, the groups' sums exact, one fma each.
-float sum_of_q4(const float* x, const std::vector<float>& w, const void* panels, size_t n_in,
-                size_t n_out, size_t j) {
+// An output of q4: x as int8 by groups of 32, the groups' sums exact, one multiply-add each.
+float sum_of_q4(const KernelTable& table, const float* x, const std::vector<float>& w,
+                const void* panels, size_t n_in, size_t n_out, size_t j) {
     float acc = 0;
     for (size_t k0 = 0; k0 < n_in; k0 += 32) {
         size_t end = k0 + 32 < n_in ? k0 + 32 : n_in;
@@ -29,10 +28,11 @@ float sum_of_q4(const float* x, const std::vector<float>& w, const void* panels,
         float scale = f16_to_float(half), inverse = 127.0f / largest;
         float sum = 0;
         for (size_t k = k0; k < end; ++k) {
-            double q = std::nearbyint(static_cast<double>(x[k]) * static_cast<double>(inverse));
+            double q = static_cast<double>(x[k]) * static_cast<double>(inverse);
+            q = std::nearbyint(table.exact ? q : static_cast<float>(q));
             sum += static_cast<float>(q) * (w[k * n_out + j] / scale);
         }
-        acc = fma_exact(sum, largest / 127.0f * scale, acc);
+        acc = test::multiply_add(table, sum, largest / 127.0f * scale, acc);
     }
     return acc;
 }
@@ -47,19 +47,26 @@ void check_linear(size_t n_rows, size_t n_in, size_t n_out, ElementType type, bo
     std::vector<float> bias = test::random_floats(n_out, numbers);
     const size_t ldx = n_in + 3, ldy = n_out + 5;
     std::vector<float> x = test::random_floats(n_rows * ldx, numbers);
-    std::vector<float> want(n_rows * ldy, 7);
-    for (size_t i = 0; i < n_rows; ++i) {
-        for (size_t j = 0; j < n_out; ++j) {
-            float acc = 0;
-            for (size_t k = 0; k < n_in; ++k) {
-                acc = fma_exact(x[i * ldx + k], w[k * n_out + j], acc);
+    auto definition = [&](const KernelTable& table) {
+        std::vector<float> want(n_rows * ldy, 7);
+        for (size_t i = 0; i < n_rows; ++i) {
+            for (size_t j = 0; j < n_out; ++j) {
+                float acc = 0;
+                for (size_t k = 0; k < n_in; ++k) {
+                    acc = test::multiply_add(table, x[i * ldx + k], w[k * n_out + j], acc);
+                }
+                if (type == ElementType::q4)
+                    acc = sum_of_q4(table, &x[i * ldx], w, panels->data(), n_in, n_out, j);
+                want[i * ldy + j] = with_bias ? acc + bias[j] : acc;
             }
-            if (type == ElementType::q4)
-                acc = sum_of_q4(&x[i * ldx], w, panels->data(), n_in, n_out, j);
-            want[i * ldy + j] = with_bias ? acc + bias[j] : acc;
         }
-    }
+        return want;
+    };
+    std::vector<float> wants[2];
     test::for_each_compute([&](const Compute& compute) {
+        std::vector<float>& want = wants[compute.exact()];
+        if (want.empty())
+            want = definition(compute.kernels());
         std::vector<float> y(n_rows * ldy, NAN);
         for (size_t i = 0; i < n_rows; ++i) {
             for (size_t j = n_out; j < ldy; ++j)
@@ -75,7 +82,7 @@ void check_linear(size_t n_rows, size_t n_in, size_t n_out, ElementType type, bo
 
 }  // namespace
 
-TEST_CASE("linear: one fma after another, for any number of rows, threads and any table") {
+TEST_CASE("linear: one multiply-add after another, for any number of rows, threads and any table") {
     Numbers numbers(21);
     for (ElementType type : kTypes) {
         for (size_t n_rows : {1, 2, 5, 6, 7, 8, 13}) {
@@ -198,7 +205,7 @@ TEST_CASE("elementwise: the same bits for any number of threads") {
     gelu_in_place(scalar, erf.data(), n, Activation::gelu_erf);
     layernorm_rows(scalar, norm.data(), n_embd, x.data(), n_embd, w.data(), w.data(), n / n_embd,
                    n_embd, 1e-5f);
-    test::for_each_compute([&](const Compute& compute) {
+    test::for_each_exact_compute([&](const Compute& compute) {
         std::vector<float> got = y;
         add(compute, got.data(), x.data(), n);
         CHECK(test::first_difference(got.data(), sum.data(), n) == n);

@@ -11,25 +11,39 @@
 
 namespace test {
 
-// f(compute) for every present table on one thread, and the best on 2, 3 and 8.
+template <typename F>
+void with_compute(const char* isa, size_t n_threads, F f) {
+    std::string name = isa;
+    CAPTURE(name);
+    CAPTURE(n_threads);
+    minigpt::Compute compute;
+    REQUIRE(compute.create(n_threads, isa).ok());
+    f(compute);
+}
+
+// f(compute) for every present table whose bits are equal on one thread, and the best of them on
+// 2, 3 and 8.
+template <typename F>
+void for_each_exact_compute(F f) {
+    for (size_t i = 0; minigpt::kernel_choice(i).name != nullptr; ++i) {
+        minigpt::KernelChoice choice = minigpt::kernel_choice(i);
+        if (choice.present && choice.table->exact)
+            with_compute(choice.name, 1, f);
+    }
+    for (size_t n_threads : {2, 3, 8})
+        with_compute(minigpt::exact_isa(), n_threads, f);
+}
+
+// And for those that multiply and add, whose bits are their own on any number of threads.
 template <typename F>
 void for_each_compute(F f) {
-    for (size_t i = 0; minigpt::isa_name(i, nullptr) != nullptr; ++i) {
-        bool present;
-        const char* isa = minigpt::isa_name(i, &present);
-        if (!present || !minigpt::kernel_choice(i).table->exact)
-            continue;
-        minigpt::Compute compute;
-        REQUIRE(compute.create(1, isa).ok());
-        std::string name = isa;
-        CAPTURE(name);
-        f(compute);
-    }
-    for (size_t n_threads : {2, 3, 8}) {
-        CAPTURE(n_threads);
-        minigpt::Compute compute;
-        REQUIRE(compute.create(n_threads).ok());
-        f(compute);
+    for_each_exact_compute(f);
+    for (size_t i = 0; minigpt::kernel_choice(i).name != nullptr; ++i) {
+        minigpt::KernelChoice choice = minigpt::kernel_choice(i);
+        for (size_t n_threads : {1, 3}) {
+            if (choice.present && !choice.table->exact)
+                with_compute(choice.name, n_threads, f);
+        }
     }
 }
 

@@ -124,8 +124,8 @@ void write_json(Output& out, const Options& options, const Loaded& loaded) {
     out.write(",\n\"source\":{\"format\":" + json_string(model.source_format()) +
               ",\"name\":" + json_string(model.source_name()) +
               ",\"converter\":" + json_string(model.converter()) + "}");
-    out.write(format(",\n\"isa\":\"%s\",\"threads\":%zu", loaded.compute.isa(),
-                     loaded.compute.n_threads()));
+    out.write(format(",\n\"isa\":\"%s\",\"equal_bits\":%s,\"threads\":%zu", loaded.compute.isa(),
+                     loaded.compute.exact() ? "true" : "false", loaded.compute.n_threads()));
     out.write(",\n\"tensors\":[");
     for (size_t i = 0; i < model.n_tensors(); i++) {
         TensorInfo tensor = model.tensor(i);
@@ -198,7 +198,8 @@ void write_text(Output& out, const Options& options, const Loaded& loaded) {
     write_line(out, "KV cache", grouped(memory.kv_bytes) + " bytes");
     write_line(out, "session, cache and all", grouped(memory.session_bytes) + " bytes");
     write_line(out, "kernels",
-               format("%s, threads %zu", loaded.compute.isa(), loaded.compute.n_threads()));
+               format("%s, threads %zu%s", loaded.compute.isa(), loaded.compute.n_threads(),
+                      loaded.compute.exact() ? "" : "; the bits are its own, not those of others"));
     out.write("\ntensors\n");
     for (size_t i = 0; i < model.n_tensors(); i++) {
         TensorInfo tensor = model.tensor(i);

@@ -20,7 +20,12 @@ std::string version_text() {
     std::string out = format("gpt2 %s (libminigpt); kernels:", kVersion);
     bool present = false;
     for (size_t i = 0; const char* name = isa_name(i, &present); i++) {
-        out += format(" %s%s", name, present ? "" : " (not on this CPU)");
+        Compute compute;
+        bool own_bits = compute.create(1, name).ok() && !compute.exact();
+        out += format(" %s%s", name,
+                      !present   ? " (not on this CPU)"
+                      : own_bits ? " (bits of its own)"
+                                 : "");
     }
     return out + '\n';
 }

@@ -32,7 +32,9 @@ std::string help_text(const std::vector<Lesson>& lessons) {
     text += "  all           every one of them; without a name, all but the returns desk\n\n";
     text += "  --svg DIR     write pictures into this folder\n";
     text += "  -t THREADS    default: one per physical core\n";
-    text += "  --isa NAME    a table of kernels, as gpt2 --version lists them\n\n";
+    text +=
+        "  --isa NAME    a table of kernels, as gpt2 --version lists them\n"
+        "                (the best whose bits are those of every machine)\n\n";
     return text + "Exit status: 0 done, 1 a claim does not hold, 2 the command line was wrong.\n";
 }
 
@@ -95,7 +97,7 @@ void teach(const Options& options, const std::vector<Lesson>& lessons, const Pag
         check_folder(options.svg_folder);
     Compute compute;
     Status status =
-        compute.create(options.n_threads, options.isa.empty() ? nullptr : options.isa.c_str());
+        compute.create(options.n_threads, options.isa.empty() ? exact_isa() : options.isa.c_str());
     if (status.code() == Code::bad_argument)
         cli::misuse("--isa %s: %s", options.isa.c_str(), status.message());
     cli::require(status, "kernels");

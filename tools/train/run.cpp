@@ -97,7 +97,8 @@ Status Run::read_state(State* state) {
 }
 
 Status Run::prepare() {
-    const char* isa = options_.isa.empty() ? nullptr : options_.isa.c_str();
+    // The same text gives the same file on every machine, unless other bits are asked for.
+    const char* isa = options_.isa.empty() ? exact_isa() : options_.isa.c_str();
     Status status = compute_.create(options_.n_threads, isa);
     if (status.code() == Code::bad_argument)
         cli::misuse("--%s", status.message());

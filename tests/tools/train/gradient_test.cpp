@@ -124,7 +124,7 @@ TEST_CASE("train gradients: the same bits on every Compute") {
         c.config.n_embd = 36, c.config.dropout = 0.2f;
         c.config.architecture = is_mlp ? Architecture::mlp : Architecture::gpt;
         std::vector<float> want;
-        ::test::for_each_compute([&](const Compute& compute) {
+        ::test::for_each_exact_compute([&](const Compute& compute) {
             auto network = make_network(c.config, kVocab, compute);
             spread(network->parameters());
             network->backward(c.batch(), 3);
