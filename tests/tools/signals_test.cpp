@@ -103,6 +103,35 @@ TEST_CASE("programs: convert hears that its standard output is full") {
     }
 }
 
+TEST_CASE("programs: no file gets the number of a closed stream, and what is printed with it") {
+    if (getenv("EMULATOR") != nullptr) {
+        MESSAGE("skipped: an emulator opens files of its own");
+        return;
+    }
+    TempFolder folder;
+    const char* build = getenv("MINIGPT_BUILD");
+    const std::string programs = std::string(build == nullptr ? "build" : build) + "/";
+    write_file(folder / "text", std::string(200, 'a') + std::string(200, 'b'));
+    for (std::string closed : {"<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", "<&- >&- 2>&-"}) {
+        CAPTURE(closed);
+        const std::string model = folder / "m", other = folder / "other";
+        std::string command = programs + "train " + folder / "text" + " -o " + model +
+                              " --layers 1 --embd 16 --ctx 16 --iters 4 --eval-every 1 --no-mask";
+        int status = system((command + " 2>/dev/null >/dev/null " + closed).c_str());
+        CHECK(WEXITSTATUS(status) ==
+              (closed.find(" >") == std::string::npos && closed[0] != '>' ? 0 : 1));
+        command = programs + "train " + folder / "text" + " -o " + model + " --resume " + model +
+                  ".state 2>/dev/null >/dev/null";
+        CHECK(system(command.c_str()) == 0);
+        command = programs + "convert " + model + " -o ";
+        CHECK(system((command + other + " >/dev/null").c_str()) == 0);
+        (void)!system((command + folder / "third 2>/dev/null >/dev/null " + closed).c_str());
+        CHECK(read_file(folder / "third") == read_file(other));
+        CHECK(read_file(other).size() > 1000);
+        std::filesystem::remove(folder / "third");
+    }
+}
+
 TEST_CASE("programs: convert and gpt2 refuse a FIFO at once, by name") {
     TempFolder folder, out;
     std::string path = folder / "fifo";

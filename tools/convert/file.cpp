@@ -189,7 +189,13 @@ bool ends_with(const std::string& text, const char* ending) {
 Status within(const std::string& what, const Status& status) {
     if (status.ok())
         return status;
-    return Status::error(status.code(), "%s: %s", what.c_str(), status.message());
+    // A message ends somewhere; the reason is worth more than the folders.
+    constexpr size_t kMost = 160;
+    size_t at = what.size() <= kMost ? 0 : what.size() - kMost;
+    while ((static_cast<unsigned char>(what[at]) & 0xc0) == 0x80)
+        at++;  // no part of a character
+    return Status::error(status.code(), "%s%s: %s", at > 0 ? "..." : "", what.c_str() + at,
+                         status.message());
 }
 
 std::string shown(const std::string& text) {

@@ -70,7 +70,7 @@ std::string folder_of(const std::string& path);     // "." where the path has no
 std::string name_of_path(const std::string& path);  // its last part; of the real path for "."
 bool ends_with(const std::string& text, const char* ending);
 
-// The same error, its message led by `what: `.
+// The same error, its message led by `what: `, of which a long one loses its beginning.
 Status within(const std::string& what, const Status& status);
 
 // A text from a file as a message may show it: no control characters, at most 80 bytes.

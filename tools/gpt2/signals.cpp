@@ -1,5 +1,6 @@
 #include "signals.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,6 +34,11 @@ void on_interrupt(int) {
 
 void take_signals(const std::string& program) {
     g_program = program;
+    // The numbers of closed standard streams are taken, by what can be neither read nor written.
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     set_mapped_file("");

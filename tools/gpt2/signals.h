@@ -1,4 +1,4 @@
-// Signals that would end the program without a word.
+// What a process is born with: signals that would end it without a word, and its standard streams.
 #pragma once
 
 #include <string>
@@ -6,8 +6,10 @@
 namespace minigpt::cli {
 
 // A closed pipe and a file that may not grow become errors of write, told like any other. A mapped
-// file that is cut short while it is used (SIGBUS) ends the program with one line and status 1.
-// Every program's main calls this first; `program` is what the line begins with.
+// file that is cut short while it is used (SIGBUS) ends the program with one line and status 1. A
+// standard stream that is closed stays so: no file that is opened later gets its number, and what
+// is printed with it. Every program's main calls this first; `program` is what the line begins
+// with.
 void take_signals(const std::string& program);
 
 // The file that such a line names; empty: none.

@@ -31,16 +31,18 @@ Places places_of(const Options& options) {
 
 Status check_places(const Options& options) {
     const Places places = places_of(options);
-    for (const std::string* place : {&places.model, &places.state, &places.chart}) {
+    const std::string* all[] = {&places.model, &places.state, &places.chart};
+    for (const std::string* place : all) {
         const bool is_state = place == &places.state;
         MINIGPT_TRY(convert::within(*place, check_place(*place, is_state, options)));
-        if (place != &places.model && convert::same_file(*place, places.model))
-            return Status::error(Code::bad_argument, "%s: is also %s; choose another -o",
-                                 place->c_str(), places.model.c_str());
+        for (const std::string* other : all) {
+            if (other == place || !convert::same_file(*place, *other))
+                continue;
+            return convert::within(
+                *place, Status::error(Code::bad_argument, "is also %s; choose another -o",
+                                      convert::name_of_path(*other).c_str()));
+        }
     }
-    if (convert::same_file(places.state, places.chart))
-        return Status::error(Code::bad_argument, "%s: is also %s; choose another -o",
-                             places.chart.c_str(), places.state.c_str());
     return Status();
 }
 
@@ -52,17 +54,16 @@ Status check_earlier_run(const Options& options) {
     State state;
     Status status = state.read(path);
     if (!status.ok()) {
-        return Status::error(Code::bad_argument,
-                             "%s: would be replaced: %s; --force does, or choose another -o",
-                             path.c_str(), status.message());
+        status = Status::error(Code::bad_argument, "%s; --force replaces it, or choose another -o",
+                               status.message());
+    } else if (state.iteration() > 0 && state.iteration() < state.config().n_iters) {
+        status = Status::error(Code::bad_argument,
+                               "a run that stopped after iteration %llu of %zu: --resume goes on "
+                               "with it, --force begins anew",
+                               static_cast<unsigned long long>(state.iteration()),
+                               state.config().n_iters);
     }
-    if (state.iteration() == 0 || state.iteration() >= state.config().n_iters)
-        return Status();
-    return Status::error(Code::bad_argument,
-                         "%s: a run that stopped after iteration %llu of %zu: --resume goes on "
-                         "with it, --force begins anew",
-                         path.c_str(), static_cast<unsigned long long>(state.iteration()),
-                         state.config().n_iters);
+    return convert::within(path, status);
 }
 
 }  // namespace minigpt::train
