@@ -222,8 +222,8 @@ std::string take(const std::vector<std::string>& args, size_t* i, Options* optio
             return std::string("a value is missing after ") + flag->name;
         const char* value = flag->value == nullptr ? "" : args[*i].c_str();
         if (!flag->read(*options, value)) {
-            return std::string(flag->name) + ": found " + convert::shown(value) + ", expected " +
-                   expected(*flag);
+            std::string found = value[0] == '\0' ? "nothing" : convert::shown(value);
+            return std::string(flag->name) + ": found " + found + ", expected " + expected(*flag);
         }
     }
     if (flag == nullptr || !(flag->use & (kNew | kOnce)))

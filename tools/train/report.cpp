@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "../convert/file.h"
@@ -63,6 +64,17 @@ std::string evaluation_text(const Trainer& trainer) {
         snprintf(text + n, sizeof text - static_cast<size_t>(n), ", held back %.4f%s", e.val,
                  trainer.is_best() ? ", the best so far" : "");
     }
+    return text;
+}
+
+std::string best_text(const Trainer& trainer) {
+    const std::vector<Evaluation>& all = trainer.evaluations();
+    auto best = std::find_if(all.begin(), all.end(),
+                             [&](const Evaluation& e) { return e.val <= trainer.best_loss(); });
+    char text[160];
+    snprintf(text, sizeof text, "best, of iteration %llu: %s %.4f",
+             static_cast<unsigned long long>(best == all.end() ? 0 : best->iteration),
+             trainer.corpus().n_val() > 0 ? "held back" : "training", trainer.best_loss());
     return text;
 }
 

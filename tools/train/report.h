@@ -35,5 +35,7 @@ private:
 std::string progress_text(const Trainer& trainer, double rate);
 // "iteration 250: training 2.0512, held back 2.0834, the best so far"
 std::string evaluation_text(const Trainer& trainer);
+// "best, of iteration 500: held back 1.8834"; trainer.has_best().
+std::string best_text(const Trainer& trainer);
 
 }  // namespace minigpt::train

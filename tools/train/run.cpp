@@ -238,7 +238,8 @@ Status Run::finish() {
     trainer_->use_best();
     MINIGPT_TRY(write_best());
     MINIGPT_TRY(write_chart());
-    printf("%s\n", has_model() ? options_.output.c_str() : "a perceptron: no weight file");
+    printf("%s: the %s\n", has_model() ? options_.output.c_str() : "a perceptron, no weight file",
+           best_text(*trainer_).c_str());
     fflush(stdout);
     // All is written; a text may be long.
     cli::release_interrupts();

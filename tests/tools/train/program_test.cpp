@@ -31,6 +31,8 @@ TEST_CASE("train program: a trained file runs, verifies, and goes to Hugging Fac
         CHECK(ran.out.find("iteration 10: training ") != std::string::npos);
         CHECK(ran.out.find("the best so far") != std::string::npos);
         CHECK(ran.out.find("tokens/s") != std::string::npos);
+        CHECK(ran.out.find("\n" + place.model + ": the best, of iteration 12: held back ") !=
+              std::string::npos);
         CHECK(contents(place.model + ".svg").find("<svg ") == 0);
         CHECK(gpt2({"verify", "-m", place.model}).out == "equal\n");
         CHECK(gpt2({"-m", place.model, "-p", "the ", "-n", "8", "-s", "1"}).exit_status == 0);
@@ -306,6 +308,8 @@ TEST_CASE("train program: a wrong command line is status 2 and names what is wro
              {{"-t", "0"}, "-t: found 0, expected 1 to 256"},
              {{"-t", "257"}, "-t: found 257"},
              {{"--isa", "mmx"}, "--isa: found mmx"},
+             {{"--isa", ""}, "--isa: found nothing, expected NAME"},
+             {{"--layers", "x"}, "--layers: found x, expected a whole number"},
              {{"--stop-after", "0"}, "--stop-after: found 0"},
              {{"--window", "4"}, "--window is for a perceptron"},
              {{"--heads", "4", "--model", "mlp"}, "--heads is for a GPT"},
