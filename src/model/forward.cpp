@@ -179,7 +179,7 @@ Status check_rows(const Session& session, const Row* rows, size_t n_rows, const 
         size_t left = session.n_ctx() - b.n_past[row.seq];
         if (b.n_new[row.seq] > left) {
             return Status::error(Code::context_full,
-                                 "sequence %lu has %zu tokens; more than %zu cannot be added",
+                                 "sequence %lu: n_past is %zu; more than %zu cannot be added",
                                  static_cast<unsigned long>(row.seq), b.n_past[row.seq], left);
         }
     }

@@ -251,7 +251,8 @@ Status Model::open(const void* image, size_t bytes) {
 Status Model::parse(const void* data, size_t bytes) {
     const unsigned char* image = static_cast<const unsigned char*>(data);
     if (image == nullptr || bytes < sizeof(FileHeader)) {
-        return Status::error(Code::bad_file, "%zu bytes are no .mgpt file; its header alone is %zu",
+        return Status::error(Code::bad_file,
+                             "its size is %zu; the header of a .mgpt file alone has %zu bytes",
                              bytes, sizeof(FileHeader));
     }
     FileHeader h = read_as<FileHeader>(image);

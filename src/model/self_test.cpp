@@ -290,7 +290,7 @@ Status verify(const Model& model, const Compute& compute, void* memory, size_t m
             continue;
         return Status::error(
             Code::bad_file,
-            "logits of prompt %zu (%zu tokens): digest %016llx, expected %016llx; the highest is "
+            "logits of prompt %zu (n_tokens %zu): digest %016llx, expected %016llx; the highest is "
             "%ld, expected %ld",
             i + 1, is.n_ids, static_cast<unsigned long long>(is.digest),
             static_cast<unsigned long long>(expected.digest), static_cast<long>(is.argmax),

@@ -274,11 +274,11 @@ Status Session::rewind(size_t n_past, size_t seq) {
         return Status::error(Code::bad_argument, "sequence %zu; the session has %zu", seq, n_seq_);
     }
     if (n_past > buffers_->n_past[seq]) {
-        return Status::error(Code::bad_argument, "rewind to %zu; the sequence has %zu tokens",
+        return Status::error(Code::bad_argument, "rewind to %zu; the sequence's n_past is %zu",
                              n_past, buffers_->n_past[seq]);
     }
     if (n_past < buffers_->n_prefix) {
-        return Status::error(Code::bad_argument, "rewind to %zu; the prefix has %zu tokens", n_past,
+        return Status::error(Code::bad_argument, "rewind to %zu; the prefix ends at %zu", n_past,
                              buffers_->n_prefix);
     }
     if (buffers_->pass.n_rows != 0)

@@ -40,7 +40,7 @@ inline Status check_workspace(const void* workspace, size_t found, size_t expect
     size_t off = reinterpret_cast<uintptr_t>(workspace) % kAlign;
     if (off != 0) {
         return Status::error(Code::bad_argument,
-                             "workspace: found %zu bytes past a multiple of %zu, expected 0", off,
+                             "workspace: found %zu past a multiple of %zu bytes, expected 0", off,
                              kAlign);
     }
     return Status();

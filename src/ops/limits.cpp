@@ -78,7 +78,7 @@ Status measure_read(double* rate, const void* data, size_t bytes, const Compute*
     size_t off = reinterpret_cast<uintptr_t>(data) % kAlign;
     if (data == nullptr || off != 0) {
         return Status::error(Code::bad_argument,
-                             "data: found %zu bytes past a multiple of %zu, expected 0", off,
+                             "data: found %zu past a multiple of %zu bytes, expected 0", off,
                              kAlign);
     }
     if (bytes < kReadStreams * kAlign) {

@@ -49,7 +49,7 @@ Status Plan::check_specials() {
     for (size_t i = 0; i < spec.n_specials; i++) {
         int64_t id = spec.specials[i];
         if (id < 0 || id >= static_cast<int64_t>(spec.n_tokens)) {
-            return Status::error(Code::bad_argument, "special token %lld: there are %zu tokens",
+            return Status::error(Code::bad_argument, "special token %lld: n_tokens is %zu",
                                  static_cast<long long>(id), spec.n_tokens);
         }
         if (special[static_cast<size_t>(id)]) {
@@ -231,8 +231,8 @@ Status Plan::make() {
                              spec.n_merges, bpe() ? kMaxTokens : 0);
     }
     if (spec.eos < -1 || spec.eos >= static_cast<int64_t>(spec.n_tokens)) {
-        return Status::error(Code::bad_argument, "eos: %" PRId32 ", but there are %zu tokens",
-                             spec.eos, spec.n_tokens);
+        return Status::error(Code::bad_argument, "eos: %" PRId32 "; n_tokens is %zu", spec.eos,
+                             spec.n_tokens);
     }
     header.n_tokens = static_cast<uint32_t>(spec.n_tokens);
     header.n_merges = static_cast<uint32_t>(spec.n_merges);

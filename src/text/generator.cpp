@@ -120,8 +120,8 @@ Generator::~Generator() {
 Status Generator::create(Session& session, const Tokenizer& tokenizer,
                          const GenerateOptions& options) {
     if (options.seq >= session.n_seq()) {
-        return Status::error(Code::bad_argument, "seq: %zu, but the session has %zu sequences",
-                             options.seq, session.n_seq());
+        return Status::error(Code::bad_argument, "seq: %zu; the session has %zu", options.seq,
+                             session.n_seq());
     }
     if (options.overflow != Overflow::stop && options.overflow != Overflow::slide) {
         return Status::error(Code::bad_argument, "overflow: %u, expected stop or slide",
@@ -133,7 +133,7 @@ Status Generator::create(Session& session, const Tokenizer& tokenizer,
     }
     size_t n_vocab = session.model().config().n_vocab;
     if (tokenizer.kind() != TokenizerKind::none && tokenizer.n_tokens() != n_vocab) {
-        return Status::error(Code::bad_argument, "tokenizer: %zu tokens, but n_vocab is %zu",
+        return Status::error(Code::bad_argument, "tokenizer: n_tokens is %zu, but n_vocab is %zu",
                              tokenizer.n_tokens(), n_vocab);
     }
     State* state = new (std::nothrow) State();
@@ -174,7 +174,7 @@ Status Generator::prompt(const int32_t* ids, size_t n_ids) {
     size_t n_prefix = s.session->n_prefix();
     if (n_ids <= n_prefix) {
         return Status::error(Code::bad_argument,
-                             "the prompt has %zu tokens; expected the prefix's %zu and more", n_ids,
+                             "the prompt's length is %zu; expected the prefix's %zu or more", n_ids,
                              n_prefix);
     }
     size_t n_vocab = s.session->model().config().n_vocab;

@@ -160,7 +160,7 @@ Status Tokenizer::open(const Model& model) {
     Tokenizer opened;
     MINIGPT_TRY(opened.open(tables, bytes));
     if (opened.kind() != TokenizerKind::none && opened.n_tokens() != model.config().n_vocab) {
-        return Status::error(Code::bad_file, "tokenizer: %zu tokens, but n_vocab is %" PRIu32,
+        return Status::error(Code::bad_file, "tokenizer: n_tokens is %zu, but n_vocab is %" PRIu32,
                              opened.n_tokens(), model.config().n_vocab);
     }
     *this = opened;

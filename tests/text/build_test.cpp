@@ -84,10 +84,10 @@ TEST_CASE("build: what cannot be a vocabulary is refused with the token") {
     check_refused(v, "merge 4: the same pair as merge 1");
     v = small();
     v.eos = 262;
-    check_refused(v, "eos: 262, but there are 262 tokens");
+    check_refused(v, "eos: 262; n_tokens is 262");
     v = small();
     v.specials.push_back(262);
-    check_refused(v, "special token 262: there are 262 tokens");
+    check_refused(v, "special token 262: n_tokens is 262");
     v = small();
     v.specials.push_back(v.specials[0]);
     check_refused(v, "token 260: listed twice among the special tokens");

@@ -341,7 +341,7 @@ TEST_CASE("generator: what cannot be is refused by name") {
     GenerateOptions o;
     o.seq = 1;
     CHECK(std::string(g.create(f.session, f.tokenizer, o).message()) ==
-          "seq: 1, but the session has 1 sequences");
+          "seq: 1; the session has 1");
     o = GenerateOptions();
     o.sampler.top_p = 2;
     CHECK(std::string(g.create(f.session, f.tokenizer, o).message()) ==
@@ -352,7 +352,7 @@ TEST_CASE("generator: what cannot be is refused by name") {
     o.n_stops = 1;
     CHECK(std::string(g.create(f.session, f.tokenizer, o).message()) == "stop text 0 is empty");
     CHECK(std::string(g.create(f.session, gpt2_tokenizer(), GenerateOptions()).message()) ==
-          "tokenizer: 50257 tokens, but n_vocab is 260");
+          "tokenizer: n_tokens is 50257, but n_vocab is 260");
     REQUIRE(g.create(f.session, f.tokenizer, GenerateOptions()).ok());
     CHECK(g.next(&piece).code() == Code::bad_argument);
     for (int32_t bad : {-1, 260, 1 << 30}) {

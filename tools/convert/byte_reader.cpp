@@ -17,8 +17,8 @@ ByteReader::ByteReader(const File* file, uint64_t max_bytes, uint64_t max_text)
 
 Status ByteReader::count(uint64_t n_bytes) {
     if (at_ > file_->size() || n_bytes > left()) {
-        return Status::error(Code::bad_file, "%llu bytes at byte %llu, but the file has %llu",
-                             Ull{n_bytes}, Ull{at_}, Ull{file_->size()});
+        return Status::error(Code::bad_file, "%llu byte%s at byte %llu, but the file has %llu",
+                             Ull{n_bytes}, plural(n_bytes), Ull{at_}, Ull{file_->size()});
     }
     if (n_bytes > bytes_left_) {
         return Status::error(Code::bad_file, "%llu bytes at byte %llu: the header is too long",

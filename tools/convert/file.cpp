@@ -207,13 +207,6 @@ std::string shown(const std::string& text) {
     return text.size() > 80 ? out + "..." : out;
 }
 
-std::string grouped(uint64_t n) {
-    std::string digits = std::to_string(n);
-    for (size_t i = digits.size(); i > 3; i -= 3)
-        digits.insert(i - 3, ",");
-    return digits;
-}
-
 std::string shape_text(const std::vector<uint64_t>& shape) {
     std::string text = "[";
     for (size_t i = 0; i < shape.size() && i < 8; i++) {

@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "../gpt2/output.h"
 #include "minigpt/status.h"
 
 namespace minigpt::convert {
+
+using cli::grouped;
+using cli::plural;
 
 // A regular file, open for reading at any offset. Errors: io, with the system's reason.
 class File {
@@ -75,9 +79,6 @@ Status within(const std::string& what, const Status& status);
 
 // A text from a file as a message may show it: no control characters, at most 80 bytes.
 std::string shown(const std::string& text);
-
-// 1234567 as 1,234,567.
-std::string grouped(uint64_t n);
 
 // [50257, 768]
 std::string shape_text(const std::vector<uint64_t>& shape);

@@ -133,9 +133,9 @@ Status look(const std::string& path, Glimpse* glimpse) {
 Status apply(const OpenOptions& options, Checkpoint* checkpoint) {
     SourceConfig& config = checkpoint->config;
     if (options.n_head && config.n_head && *options.n_head != *config.n_head) {
-        return Status::error(Code::bad_argument, "--n-head %s, but the checkpoint has %s heads",
+        return Status::error(Code::bad_argument, "--n-head %s, but the checkpoint has %s head%s",
                              std::to_string(*options.n_head).c_str(),
-                             std::to_string(*config.n_head).c_str());
+                             std::to_string(*config.n_head).c_str(), plural(*config.n_head));
     }
     if (options.activation && config.activation && *options.activation != *config.activation) {
         return Status::error(Code::bad_argument, "--activation %s, but the checkpoint has %s",
@@ -181,10 +181,10 @@ void add_vocabulary_files(const std::string& path, Checkpoint* checkpoint) {
 
 Status no_checkpoint(const std::vector<std::string>& names) {
     return Status::error(Code::bad_file,
-                         "no checkpoint among its %zu files; looked for "
+                         "no checkpoint among its %zu file%s; looked for "
                          "*.safetensors, *.index.json and the content of PyTorch, GGUF, "
                          "ggml, llm.c and TensorFlow files",
-                         names.size());
+                         names.size(), plural(names.size()));
 }
 
 // Of several TensorFlow checkpoints in a folder, the one that the trainer names as the latest.

@@ -119,9 +119,9 @@ Status Ggml::read_tensor(ByteReader* in) {
     tensor.n_bytes =
         static_cast<uint64_t>(dims[0]) * static_cast<uint64_t>(dims[1]) * known->block_bytes;
     if (tensor.n_bytes > in->left()) {
-        return Status::error(Code::bad_file, "%s %s %s has %llu bytes; the file has %llu more",
+        return Status::error(Code::bad_file, "%s %s %s has %llu byte%s; the file has %llu more",
                              name.c_str(), known->name, shape_text(tensor.shape).c_str(),
-                             Ull{tensor.n_bytes}, Ull{in->left()});
+                             Ull{tensor.n_bytes}, plural(tensor.n_bytes), Ull{in->left()});
     }
     offsets_.push_back(in->at());
     in->seek(in->at() + tensor.n_bytes);

@@ -116,11 +116,13 @@ Status Gguf::take_vocabulary() {
                              shown(split).c_str());
     }
     if (types != nullptr && types->ints.size() != tokens->texts.size()) {
-        return Status::error(Code::bad_file, "tokenizer.ggml.token_type: %zu types of %zu tokens",
+        return Status::error(Code::bad_file,
+                             "tokenizer.ggml.token_type: found %zu, expected %zu, one a token",
                              types->ints.size(), tokens->texts.size());
     }
     if (config.n_rows && tokens->texts.size() > *config.n_rows) {
-        return Status::error(Code::bad_file, "tokenizer.ggml.tokens: %zu tokens, but %s rows",
+        return Status::error(Code::bad_file,
+                             "tokenizer.ggml.tokens: found %zu, but the table's rows are %s",
                              tokens->texts.size(), grouped(*config.n_rows).c_str());
     }
     RawVocabulary raw;

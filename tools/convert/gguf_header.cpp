@@ -162,8 +162,8 @@ Status HeaderReader::read_array_head(uint32_t* kind, uint64_t* n) {
         return Status::error(Code::bad_file, "unknown kind of value %lu", Ul{*kind});
     if (*n <= in_.left() / least)
         return Status();
-    return Status::error(Code::bad_file, "a list of %llu values; the file has %llu more bytes",
-                         Ull{*n}, Ull{in_.left()});
+    return Status::error(Code::bad_file, "a list of %llu value%s; the file has %llu more byte%s",
+                         Ull{*n}, plural(*n), Ull{in_.left()}, plural(in_.left()));
 }
 
 // Lists of texts and of integers are kept, of others only the kind.
@@ -329,9 +329,9 @@ Status HeaderReader::place_tensors() {
         }
         uint64_t room = file_.size() > begin ? file_.size() - begin : 0;
         if (t.n_bytes > room || t.offset > room - t.n_bytes) {
-            return Status::error(Code::bad_file,
-                                 "%s: %llu bytes at byte %llu; the file has %llu bytes of data",
-                                 name.c_str(), Ull{t.n_bytes}, Ull{t.offset}, Ull{room});
+            return Status::error(
+                Code::bad_file, "%s: %llu byte%s at byte %llu; the file has %llu of data",
+                name.c_str(), Ull{t.n_bytes}, plural(t.n_bytes), Ull{t.offset}, Ull{room});
         }
         end = t.offset + t.n_bytes;
         at = align(end);
@@ -339,8 +339,8 @@ Status HeaderReader::place_tensors() {
     }
     if (file_.size() <= begin + at)
         return Status();
-    return Status::error(Code::bad_file, "%llu bytes of data belong to no tensor",
-                         Ull{file_.size() - begin - at});
+    return Status::error(Code::bad_file, "%llu byte%s of data beyond its tensors",
+                         Ull{file_.size() - begin - at}, plural(file_.size() - begin - at));
 }
 
 Status HeaderReader::read() {

@@ -40,8 +40,8 @@ Status infer_sizes(Checkpoint* checkpoint) {
     if (!table.is_there()) {
         const std::vector<SourceTensor>& tensors = checkpoint->tensors;
         std::string first = tensors.empty() ? "" : "; the first is " + shown(tensors[0].name);
-        return Status::error(Code::bad_file, "no token table among its %zu tensors%s",
-                             tensors.size(), first.c_str());
+        return Status::error(Code::bad_file, "no token table among its %zu tensor%s%s",
+                             tensors.size(), plural(tensors.size()), first.c_str());
     }
     set(&config.n_rows, table, 0);
     set(&config.n_embd, table, 1);

@@ -72,8 +72,8 @@ private:
 Status LlmC::read_header() {
     int32_t header[kHeaderInts];
     if (file_.size() < kHeaderBytes) {
-        return Status::error(Code::bad_file, "%llu bytes; the header alone has %zu",
-                             Ull{file_.size()}, kHeaderBytes);
+        return Status::error(Code::bad_file, "%llu byte%s; the header alone has %zu",
+                             Ull{file_.size()}, plural(file_.size()), kHeaderBytes);
     }
     MINIGPT_TRY(file_.read(0, header, sizeof header));
     if (header[magic] != kMagic) {

@@ -18,8 +18,8 @@ constexpr uint32_t kEndOfTextOfVersion1 = 50256;
 Status read_header(const std::string& bytes, uint32_t* n_tokens, uint32_t* end_of_text) {
     uint32_t header[4];
     if (bytes.size() < kHeaderBytes) {
-        return Status::error(Code::bad_file, "%zu bytes; the header alone has %zu", bytes.size(),
-                             kHeaderBytes);
+        return Status::error(Code::bad_file, "%zu byte%s; the header alone has %zu", bytes.size(),
+                             plural(bytes.size()), kHeaderBytes);
     }
     memcpy(header, bytes.data(), sizeof header);
     uint32_t version = header[1];
@@ -35,8 +35,9 @@ Status read_header(const std::string& bytes, uint32_t* n_tokens, uint32_t* end_o
     }
     if (*end_of_text < *n_tokens)
         return Status();
-    return Status::error(Code::bad_file, "the end-of-text id is %lu; there are %lu tokens",
-                         Ulong{*end_of_text}, Ulong{*n_tokens});
+    return Status::error(Code::bad_file,
+                         "the end-of-text id is %lu; the vocabulary has %lu token%s",
+                         Ulong{*end_of_text}, Ulong{*n_tokens}, plural(*n_tokens));
 }
 
 Status read_tokens(const std::string& bytes, uint32_t n_tokens, std::vector<std::string>* tokens) {
@@ -52,7 +53,8 @@ Status read_tokens(const std::string& bytes, uint32_t n_tokens, std::vector<std:
     }
     if (at == bytes.size())
         return Status();
-    return Status::error(Code::bad_file, "%zu bytes after the last token", bytes.size() - at);
+    return Status::error(Code::bad_file, "%zu byte%s after the last token", bytes.size() - at,
+                         plural(bytes.size() - at));
 }
 
 }  // namespace

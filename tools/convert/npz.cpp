@@ -41,7 +41,8 @@ private:
 
 Status Npz::read_first(const ZipEntry& entry, void* data, uint64_t n_bytes) const {
     if (n_bytes > entry.n_bytes)
-        return Status::error(Code::bad_file, "%llu bytes are no .npy array", Ull{entry.n_bytes});
+        return Status::error(Code::bad_file, "no .npy array: %llu byte%s", Ull{entry.n_bytes},
+                             plural(entry.n_bytes));
     size_t n = static_cast<size_t>(n_bytes);
     if (entry.method == kZipStored)
         return file_.read(entry.offset, data, n);
@@ -106,8 +107,9 @@ Status check_length(const NpyHeader& npy, uint64_t n_bytes) {
     }
     if (expected == n_bytes)
         return Status();
-    return Status::error(Code::bad_file, "%llu bytes of data; %s %s has %llu", Ull{n_bytes},
-                         npy.descr.c_str(), shape_text(npy.shape).c_str(), Ull{expected});
+    return Status::error(Code::bad_file, "%llu byte%s of data; %s %s has %llu", Ull{n_bytes},
+                         plural(n_bytes), npy.descr.c_str(), shape_text(npy.shape).c_str(),
+                         Ull{expected});
 }
 
 Status Npz::add(const ZipEntry& entry) {

@@ -102,14 +102,15 @@ Status Planner::take_sizes() {
     const Vocabulary& vocabulary = checkpoint_.vocabulary;
     if (vocabulary.kind != TokenizerKind::none) {
         if (from.n_vocab && vocabulary.n_tokens() > *from.n_vocab) {
-            return Status::error(Code::bad_file, "%s: %s tokens, but the checkpoint has %s",
+            return Status::error(Code::bad_file, "%s: %s token%s, but the checkpoint has %s",
                                  vocabulary.source.c_str(), grouped(vocabulary.n_tokens()).c_str(),
-                                 grouped(*from.n_vocab).c_str());
+                                 plural(vocabulary.n_tokens()), grouped(*from.n_vocab).c_str());
         }
         if (vocabulary.n_tokens() > to->n_rows) {
-            return Status::error(Code::bad_file, "%s: %s tokens, but %s has %s rows",
+            return Status::error(Code::bad_file, "%s: %s token%s, but %s has %s row%s",
                                  vocabulary.source.c_str(), grouped(vocabulary.n_tokens()).c_str(),
-                                 kTable, grouped(to->n_rows).c_str());
+                                 plural(vocabulary.n_tokens()), kTable, grouped(to->n_rows).c_str(),
+                                 plural(to->n_rows));
         }
         MINIGPT_TRY(check_guessed_ids(vocabulary));
         to->n_vocab = static_cast<uint32_t>(vocabulary.n_tokens());
@@ -286,9 +287,10 @@ Status Planner::left_over() const {
     for (const auto& [name, source] : sources_) {
         if (source.used)
             continue;
-        return Status::error(Code::bad_file, "%s is left over: the model has %lu layers",
+        return Status::error(Code::bad_file, "%s is left over: the model has %lu layer%s",
                              shown(tensor(source).name).c_str(),
-                             static_cast<unsigned long>(plan_->config.n_layer));
+                             static_cast<unsigned long>(plan_->config.n_layer),
+                             plural(plan_->config.n_layer));
     }
     return Status();
 }
@@ -302,8 +304,9 @@ Status Planner::make() {
     MINIGPT_TRY(left_over());
     const Config& config = plan_->config;
     if (config.n_vocab < config.n_rows) {
-        plan_->notes.push_back(grouped(config.n_rows - config.n_vocab) +
-                               " rows of the token table belong to no token: padding");
+        uint32_t n = config.n_rows - config.n_vocab;
+        plan_->notes.push_back(grouped(n) + " row" + plural(n) +
+                               " of the token table without a token: padding");
     }
     return Status();
 }

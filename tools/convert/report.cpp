@@ -20,7 +20,7 @@ std::string tensors_text(const Plan& plan) {
 }  // namespace
 
 std::string vocabulary_text(const Report& report) {
-    std::string n = grouped(report.n_tokens) + " tokens";
+    std::string n = grouped(report.n_tokens) + " token" + plural(report.n_tokens);
     std::string specials = report.n_specials == 0 ? ""
                            : report.n_specials == 1
                                ? ", one of them special"
@@ -34,17 +34,19 @@ std::string vocabulary_text(const Report& report) {
         case TokenizerKind::bpe:
             break;
     }
-    return "byte-level BPE, " + n + specials + ", " + grouped(report.n_merges) + " merges" + from;
+    return "byte-level BPE, " + n + specials + ", " + grouped(report.n_merges) + " merge" +
+           plural(report.n_merges) + from;
 }
 
 std::string config_text(const Config& c) {
     char epsilon[32];
     snprintf(epsilon, sizeof epsilon, "%g", static_cast<double>(c.layer_norm_epsilon));
-    std::string text = std::to_string(c.n_layer) + " layers, " + std::to_string(c.n_head) +
-                       " heads, n_embd " + std::to_string(c.n_embd) + ", n_ff " +
-                       std::to_string(c.n_ff) + ", n_ctx " + std::to_string(c.n_ctx) +
-                       ", vocabulary " + grouped(c.n_rows) + ", " + name_of(c.activation) +
-                       ", epsilon " + epsilon + ", " + (c.tied ? "tied" : "untied") + " head";
+    std::string text = std::to_string(c.n_layer) + " layer" + plural(c.n_layer) + ", " +
+                       std::to_string(c.n_head) + " head" + plural(c.n_head) + ", n_embd " +
+                       std::to_string(c.n_embd) + ", n_ff " + std::to_string(c.n_ff) + ", n_ctx " +
+                       std::to_string(c.n_ctx) + ", vocabulary " + grouped(c.n_rows) + ", " +
+                       name_of(c.activation) + ", epsilon " + epsilon + ", " +
+                       (c.tied ? "tied" : "untied") + " head";
     if (!c.scale_attn_weights)
         text += ", attention not scaled by the head size";
     if (c.scale_attn_by_inverse_layer_idx)
@@ -83,8 +85,8 @@ std::string text_of(const Report& report, const Options& options) {
     for (const std::string& note : report.notes)
         text += "note:        " + note + "\n";
     if (report.n_denormal > 0) {
-        text += "note:        " + grouped(report.n_denormal) +
-                " weights are denormal; armv7 runs such a file by its scalar kernels\n";
+        text += "note:        " + grouped(report.n_denormal) + " denormal weight" +
+                plural(report.n_denormal) + "; armv7 runs such a file by its scalar kernels\n";
     }
     return text;
 }

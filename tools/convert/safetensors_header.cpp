@@ -102,15 +102,16 @@ Status check_entry(Entry* entry, uint64_t data_bytes) {
     if (entry->n_offsets != 2)
         return Status::error(Code::bad_file, "data_offsets are missing");
     if (entry->begin > entry->end || entry->end > data_bytes) {
-        return Status::error(Code::bad_file,
-                             "data_offsets are [%llu, %llu]; the file has %llu bytes of data",
-                             Ull{entry->begin}, Ull{entry->end}, Ull{data_bytes});
+        return Status::error(
+            Code::bad_file, "data_offsets are [%llu, %llu]; the file has %llu byte%s of data",
+            Ull{entry->begin}, Ull{entry->end}, Ull{data_bytes}, plural(data_bytes));
     }
     uint64_t expected;
     MINIGPT_TRY(data_length(entry->tensor, &expected));
-    if (entry->end - entry->begin != expected) {
-        return Status::error(Code::bad_file, "%llu bytes of data; %s %s has %llu",
-                             Ull{entry->end - entry->begin}, entry->tensor.dtype.c_str(),
+    uint64_t found = entry->end - entry->begin;
+    if (found != expected) {
+        return Status::error(Code::bad_file, "%llu byte%s of data; %s %s has %llu", Ull{found},
+                             plural(found), entry->tensor.dtype.c_str(),
                              shape_text(entry->tensor.shape).c_str(), Ull{expected});
     }
     entry->tensor.n_bytes = expected;
@@ -139,14 +140,14 @@ Status check_tiling(const std::vector<Entry>& entries, uint64_t data_bytes) {
     }
     if (at == data_bytes)
         return Status();
-    return Status::error(Code::bad_file, "%llu bytes of data belong to no tensor",
-                         Ull{data_bytes - at});
+    return Status::error(Code::bad_file, "%llu byte%s of data beyond its tensors",
+                         Ull{data_bytes - at}, plural(data_bytes - at));
 }
 
 Status read_header_text(const File& file, std::string* text) {
     if (file.size() < 8) {
-        return Status::error(Code::bad_file, "%llu bytes are no safetensors file",
-                             Ull{file.size()});
+        return Status::error(Code::bad_file, "no safetensors file: %llu byte%s", Ull{file.size()},
+                             plural(file.size()));
     }
     uint64_t n;
     MINIGPT_TRY(file.read(0, &n, sizeof n));

@@ -88,8 +88,9 @@ Status TensorFlow::open_shards(const std::string& prefix, const std::string& hea
         snprintf(ending, sizeof ending, ".data-%05llu-of-%05llu", Ull{i}, Ull{n_shards});
         std::string path = prefix + ending;
         if (path_kind(path) == PathKind::missing) {
-            return Status::error(Code::bad_file, "%s, one of its %llu shards, is missing",
-                                 shown(name_of_path(path)).c_str(), Ull{n_shards});
+            return Status::error(Code::bad_file, "%s is missing, of %llu shard%s",
+                                 shown(name_of_path(path)).c_str(), Ull{n_shards},
+                                 plural(n_shards));
         }
         MINIGPT_TRY(within(shown(name_of_path(path)), file_.open(path)));
         shards_.push_back(path);
@@ -102,16 +103,17 @@ Status TensorFlow::open_shards(const std::string& prefix, const std::string& hea
 
 Status TensorFlow::check_place(const std::string& name, const BundleEntry& entry) const {
     if (entry.shard >= shards_.size()) {
-        return Status::error(Code::bad_file, "%s: shard_id is %llu; there are %zu shards",
-                             shown(name).c_str(), Ull{entry.shard}, shards_.size());
+        return Status::error(Code::bad_file, "%s: shard_id is %llu, of %zu shard%s",
+                             shown(name).c_str(), Ull{entry.shard}, shards_.size(),
+                             plural(shards_.size()));
     }
     uint64_t size = sizes_[static_cast<size_t>(entry.shard)];
     if (entry.size <= size && entry.offset <= size - entry.size)
         return Status();
-    return Status::error(Code::bad_file, "%s: %llu bytes at byte %llu; %s has %llu",
-                         shown(name).c_str(), Ull{entry.size}, Ull{entry.offset},
-                         name_of_path(shards_[static_cast<size_t>(entry.shard)]).c_str(),
-                         Ull{size});
+    return Status::error(
+        Code::bad_file, "%s: %llu byte%s at byte %llu; %s has %llu", shown(name).c_str(),
+        Ull{entry.size}, plural(entry.size), Ull{entry.offset},
+        name_of_path(shards_[static_cast<size_t>(entry.shard)]).c_str(), Ull{size});
 }
 
 // The length that type and shape give is the entry's; types that are no weight's have no length
@@ -127,10 +129,10 @@ Status check_size(const std::string& name, ElementType type, const BundleEntry& 
     }
     if (n_bytes == entry.size && !entry.unknown_rank)
         return Status();
-    return Status::error(Code::bad_file, "%s: %llu bytes of data; %s %s has %llu",
-                         shown(name).c_str(), Ull{entry.size}, name_of_dtype(entry.dtype).c_str(),
-                         entry.unknown_rank ? "of unknown rank" : shape_text(entry.shape).c_str(),
-                         Ull{n_bytes});
+    return Status::error(
+        Code::bad_file, "%s: %llu byte%s of data; %s %s has %llu", shown(name).c_str(),
+        Ull{entry.size}, plural(entry.size), name_of_dtype(entry.dtype).c_str(),
+        entry.unknown_rank ? "of unknown rank" : shape_text(entry.shape).c_str(), Ull{n_bytes});
 }
 
 Status TensorFlow::take_entry(const std::string& name, const std::string& message) {

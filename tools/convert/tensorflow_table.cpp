@@ -147,8 +147,8 @@ Status BlockReader::next() {
     }
     if (shared > key.size()) {
         return Status::error(Code::bad_file,
-                             "the entry at byte %zu shares %llu bytes of a key that has %zu", begin,
-                             Ull{shared}, key.size());
+                             "the entry at byte %zu shares %llu byte%s of a key that has %zu",
+                             begin, Ull{shared}, plural(shared), key.size());
     }
     if (n_met_ < restarts_.size() && restarts_[n_met_] == begin) {
         n_met_++;

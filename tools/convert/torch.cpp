@@ -85,9 +85,10 @@ Status Torch::add_tensor(TorchTensor tensor, const TorchFile& file, size_t which
     uint64_t n_bytes = storage->second.n_bytes, size = name.type->n_bytes;
     // In a legacy file's view, `first` counts, too.
     if (name.numel > n_bytes / size || name.first > n_bytes / size - name.numel) {
-        return Status::error(Code::bad_file, "its storage %s has %s bytes; expected %s %s numbers",
-                             shown(name.key).c_str(), grouped(n_bytes).c_str(),
-                             grouped(name.numel).c_str(), name.type->dtype);
+        return Status::error(Code::bad_file,
+                             "its storage %s has %s byte%s; expected %s %s number%s",
+                             shown(name.key).c_str(), grouped(n_bytes).c_str(), plural(n_bytes),
+                             grouped(name.numel).c_str(), name.type->dtype, plural(name.numel));
     }
     SourceTensor out;
     out.name = tensor.name;
@@ -221,8 +222,8 @@ Status Torch::take_names() {
     size_t table = index_of("wte.weight");
     if (table == SIZE_MAX) {
         std::string first = tensors.empty() ? "" : "; the first is " + shown(tensors[0].name);
-        return Status::error(Code::bad_file, "no token table (wte.weight) among its %zu tensors%s",
-                             tensors.size(), first.c_str());
+        return Status::error(Code::bad_file, "no token table (wte.weight) among its %zu tensor%s%s",
+                             tensors.size(), plural(tensors.size()), first.c_str());
     }
     size_t c_attn = index_of("h.0.attn.c_attn.weight");
     bool is_conv = c_attn != SIZE_MAX && tensors[c_attn].shape.size() == 2 &&

@@ -190,8 +190,8 @@ Status read_pickled_vocabulary(const Pickle& pickle, PickleValue root, const std
         MINIGPT_TRY(within(source + ": itos", read_itos(pickle, *itos, &raw)));
     // Tokens that both list alike are one; with equal counts, no others are left.
     if (stoi && itos && raw.tokens.size() != 2 * n) {
-        return Status::error(Code::bad_file, "%s: stoi has %zu tokens, and itos %zu",
-                             source.c_str(), n, raw.tokens.size() - n);
+        return Status::error(Code::bad_file, "%s: stoi has %zu token%s, and itos %zu",
+                             source.c_str(), n, plural(n), raw.tokens.size() - n);
     }
     return finish_vocabulary(std::move(raw), vocabulary);
 }

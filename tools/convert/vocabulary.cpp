@@ -157,12 +157,11 @@ Status check_merged(const RawVocabulary& raw, const std::vector<Merge>& merges) 
         if (merged[i] || token.added || looks_special(token.text) ||
             !decode_bytes(token.text, &bytes) || bytes.size() == 1)
             continue;
-        return Status::error(
-            Code::bad_file,
-            "%s: none of its %zu merges makes token %zu of %s, \"%s\": the list is "
-            "cut, or the token is special and belongs in added_tokens.json",
-            raw.merges_source.c_str(), merges.size(), i, raw.source.c_str(),
-            shown(token.text).c_str());
+        return Status::error(Code::bad_file,
+                             "%s: no merge of its %zu makes token %zu of %s, \"%s\": the list is "
+                             "cut, or the token is special and belongs in added_tokens.json",
+                             raw.merges_source.c_str(), merges.size(), i, raw.source.c_str(),
+                             shown(token.text).c_str());
     }
     return Status();
 }

@@ -249,7 +249,7 @@ Status read_zip_directory(const File& file, std::vector<ZipEntry>* entries) {
         MINIGPT_TRY(within(shown(entry.zip.name), read_local(file, end.offset, &entry)));
     }
     if (found.size() != end.n_entries) {
-        return Status::error(Code::bad_file, "%zu entries in the zip archive; its end says %llu",
+        return Status::error(Code::bad_file, "entries in the zip archive: %zu; its end says %llu",
                              found.size(), Ull{end.n_entries});
     }
     MINIGPT_TRY(check_overlaps(&found));

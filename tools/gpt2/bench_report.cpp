@@ -99,8 +99,7 @@ std::string bench_text(const BenchResult& r) {
     std::string out = format("%s: %s, %s bytes\n", r.model.c_str(), r.type.c_str(),
                              grouped(r.file_bytes).c_str());
     out += format("%zu thread%s, %s%s; medians of %zu, and least to most\n\n", r.threads,
-                  r.threads == 1 ? "" : "s", r.isa.c_str(), r.loaded ? ", in huge pages" : "",
-                  r.repeats);
+                  plural(r.threads), r.isa.c_str(), r.loaded ? ", in huge pages" : "", r.repeats);
     out += line("fma peak", r.fma, 1e9, "GFLOP/s");
     out += line("read, 4 KiB pages", r.read_small, 1e9, "GB/s");
     out += line("read, huge pages", r.read_huge, 1e9, "GB/s");

@@ -120,8 +120,8 @@ void check_same_vocabulary(const Side& a, const Side& b, const std::vector<int32
                            const Input& input, const Options& options) {
     uint32_t n_a = a.loaded.model.config().n_vocab, n_b = b.loaded.model.config().n_vocab;
     if (n_a != n_b) {
-        refuse("%s: found a vocabulary of %u tokens, expected %u, that of %s",
-               b.loaded.name.c_str(), n_b, n_a, a.loaded.name.c_str());
+        refuse("%s: found a vocabulary of %u token%s, expected %u, that of %s",
+               b.loaded.name.c_str(), n_b, plural(n_b), n_a, a.loaded.name.c_str());
     }
     if (input.is_text && b.loaded.tokenizer.kind() != TokenizerKind::none &&
         ids_to_predict(input, options, b.loaded) != ids) {

@@ -178,8 +178,9 @@ void generate(const Options& options) {
     } while (piece.finish == Finish::none);
     printer.finish(piece.finish, seed);
     if (piece.finish == Finish::context_full) {
-        print_line(format("the context of %u tokens is full: stopped after %zu of %zu new tokens",
-                          loaded.model.config().n_ctx, printer.n_ids(), options.n_new));
+        uint32_t n_ctx = loaded.model.config().n_ctx;
+        print_line(format("the context of %u token%s is full: stopped after %zu of %zu new tokens",
+                          n_ctx, plural(n_ctx), printer.n_ids(), options.n_new));
     }
 }
 

@@ -37,4 +37,9 @@ std::string shell_word(const std::string& word);
 // 124439808 as 124,439,808.
 std::string grouped(uint64_t number);
 
+// The end of a noun that this number counts: "token" + plural(n).
+inline const char* plural(uint64_t n) {
+    return n == 1 ? "" : "s";
+}
+
 }  // namespace minigpt::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "error.h"
+#include "output.h"
 
 namespace minigpt::cli {
 
@@ -22,8 +23,8 @@ std::vector<int32_t> ids_to_predict(const Input& input, const Options& options,
         ids.insert(ids.begin(), loaded.tokenizer.eos());
     }
     if (ids.size() < 2) {
-        refuse("%s: found %zu tokens, expected at least 2: one to predict from, one to predict",
-               input.name.c_str(), ids.size());
+        refuse("%s: found %zu token%s, expected at least 2: one to predict from, one to predict",
+               input.name.c_str(), ids.size(), plural(ids.size()));
     }
     return ids;
 }

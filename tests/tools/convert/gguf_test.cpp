@@ -241,7 +241,8 @@ TEST_CASE("convert gguf: sizes and offsets that lie are refused") {
                        {"attn.c_attn.weight", "missing", "blk.00"});
     check_gguf_refused(spoilt(qkv, [](T t) { t->name = std::string("a\nb\xff"); }), {"UTF-8"});
     GgufMaker maker = gguf_of(text_model());
-    check_torch_refused(maker.file() + std::string(32, '\0'), {"32 bytes of data belong to no"});
+    check_torch_refused(maker.file() + std::string(32, '\0'),
+                        {"32 bytes of data beyond its tensors"});
     for (uint64_t alignment : {0, 3, 24, 1 << 21}) {
         check_gguf_refused(with_key("general.alignment", gguf::u32(alignment)),
                            {"general.alignment", std::to_string(alignment)});
@@ -278,9 +279,11 @@ TEST_CASE("convert gguf: keys that are not what they must be are refused") {
     check_gguf_refused(with_key("x", le32(9) + le32(13) + le64(0)), {"unknown kind of value 13"});
     check_gguf_refused(with_key("tokenizer.ggml.tokens", gguf::i32s({1})), {"a list of integers"});
     check_gguf_refused(with_key("tokenizer.ggml.tokens", gguf::strings({"a\xff"})), {"UTF-8"});
-    check_gguf_refused(with_key("tokenizer.ggml.token_type", gguf::i32s({1})), {"1 types of 261"});
+    check_gguf_refused(with_key("tokenizer.ggml.token_type", gguf::i32s({1})),
+                       {"found 1, expected 261"});
     std::vector<std::string> many(300, "x");
-    check_gguf_refused(with_key("tokenizer.ggml.tokens", gguf::strings(many)), {"types of 300"});
+    check_gguf_refused(with_key("tokenizer.ggml.tokens", gguf::strings(many)),
+                       {"found 261, expected 300"});
     for (const char* merge : {"", "ab", "a ", " b", "a b c", "a  b"}) {
         check_gguf_refused(with_key("tokenizer.ggml.merges", gguf::strings({"h e", merge})),
                            {"tokenizer.ggml.merges", "1: "});

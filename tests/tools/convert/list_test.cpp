@@ -123,3 +123,19 @@ TEST_CASE("convert vocabulary: 50,257 or 50,304 rows without one have GPT-2's ow
         CHECK(done.report.plan.config.n_vocab == n_rows);
     }
 }
+
+TEST_CASE("convert: what there is one of is told in the singular") {
+    convert::Report report;
+    report.plan.config.n_layer = report.plan.config.n_head = 1;
+    report.vocabulary_kind = TokenizerKind::bpe;
+    report.n_tokens = report.n_merges = report.n_denormal = 1;
+    std::string one = text_of(report, {});
+    for (const char* part : {"1 layer, 1 head, ", ", 1 token, 1 merge (", " 1 denormal weight;"})
+        CHECK(has(one, part));
+    report.plan.config.n_layer = report.plan.config.n_head = 2;
+    report.n_tokens = report.n_merges = report.n_denormal = 2;
+    std::string two = text_of(report, {});
+    for (const char* part :
+         {"2 layers, 2 heads, ", ", 2 tokens, 2 merges (", " 2 denormal weights;"})
+        CHECK(has(two, part));
+}

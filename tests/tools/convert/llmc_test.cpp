@@ -252,7 +252,7 @@ TEST_CASE("convert llm.c: a vocabulary file that is cut or lies is refused") {
     std::string sound = llmc_vocabulary(small_vocabulary(), 265);
     for (size_t n = 0; n < sound.size(); n += n < 1024 ? 31 : 1)
         check_bad_vocabulary(sound.substr(0, n), n < 1024 ? "the header" : "is cut off");
-    check_bad_vocabulary(sound + "x", "1 bytes after the last token");
+    check_bad_vocabulary(sound + "x", "1 byte after the last token");
     auto with = [&](size_t field, int64_t value) {
         std::string bytes = sound;
         int32_t v = static_cast<int32_t>(value);

@@ -77,7 +77,7 @@ TEST_CASE("convert safetensors: offsets that lie are refused") {
     check_bad(one("[5]", "[0,20]"), "the file has 16 bytes of data");
     check_bad(one("[4]", "[18446744073709551600,18446744073709551615]"), "data_offsets");
     check_bad(one("[3]", "[0,16]"), "has 12");
-    check_bad(one("[3]", "[0,12]"), "4 bytes of data belong to no tensor");
+    check_bad(one("[3]", "[0,12]"), "4 bytes of data beyond its tensors");
     check_bad(one("[3]", "[4,16]"), "leaving a hole after byte 0");
     check_bad(one("[4]", "[0]"), "data_offsets are missing");
     check_bad(one("[4]", "[0,16,32]"), "over two data_offsets");
@@ -96,7 +96,7 @@ TEST_CASE("convert safetensors: offsets that lie are refused") {
     check_bad(file("{" + entry("a", "F32", "[4]", "[0,16]") + "," +
                    entry("b", "F32", "[4]", "[0,16]") + "}"),
               "overlapping");
-    check_bad(file("{}"), "16 bytes of data belong to no tensor");
+    check_bad(file("{}"), "16 bytes of data beyond its tensors");
 }
 
 TEST_CASE("convert safetensors: headers of another grammar are refused") {

@@ -207,7 +207,7 @@ TEST_CASE(
     check_bad(one_block("\x01\x01\x01"
                         "a1" +
                         tail),
-              "shares 1 bytes of a key that has 0");
+              "shares 1 byte of a key that has 0");
     check_bad(one_block(entry +
                         "\x02\x01\x01"
                         "b1" +

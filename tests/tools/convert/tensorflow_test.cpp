@@ -190,7 +190,7 @@ TEST_CASE("convert tensorflow: shapes, places and checksums that lie are refused
         {dims({5}), "bytes of data"},
         {dims(std::vector<uint64_t>(14, 1)), "over 16 dimensions"},
         {proto::bytes(2, number(3, 1)), "unknown rank"},
-        {number(3, 1), "shard_id is 1; there are 1 shards"},
+        {number(3, 1), "shard_id is 1, of 1 shard"},
         {number(3, large), "shard_id is"},
         {number(3, UINT64_MAX), "shard_id is -1"},
         {number(4, UINT64_MAX), "offset is -1"},

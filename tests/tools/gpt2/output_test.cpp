@@ -61,6 +61,12 @@ TEST_CASE("output: a float comes back from JSON exactly; NaN and infinity are nu
     CHECK(shortest(1.0f / 3) == "0.33333334");
 }
 
+TEST_CASE("output: one is singular, none and more are plural") {
+    CHECK(std::string(plural(1)) == "");
+    for (uint64_t n : {uint64_t{0}, uint64_t{2}, UINT64_MAX})
+        CHECK(std::string(plural(n)) == "s");
+}
+
 TEST_CASE("output: numbers in groups of three") {
     CHECK(grouped(0) == "0");
     CHECK(grouped(999) == "999");
