@@ -189,7 +189,7 @@ int parse(int argc, char** argv, Options* options) {
         } else if (arg[0] == '-' && arg != "-") {
             return wrong_usage("unknown option ", arg.c_str());
         } else if (!options->source.empty()) {
-            return wrong_usage("a second SRC: ", arg.c_str());
+            return wrong_usage("a second SRC (OUT follows -o): ", arg.c_str());
         } else {
             options->source = arg;
         }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "error.h"
+#include "output.h"
 
 namespace minigpt::cli {
 namespace {
@@ -28,6 +29,19 @@ const Flag* find_flag(const std::string& name, unsigned commands) {
             return &kFlags[i];
     }
     return nullptr;
+}
+
+// A model or a text stands here as if its place said what it is: the flags that say it.
+[[noreturn]] void misplaced(const std::string& word, const char* what, Command command,
+                            const char* subcommand) {
+    std::string flags;
+    for (const char* name : {"-m", "-p", "-f", "--ids"}) {
+        const Flag* flag = find_flag(name, command);
+        if (flag != nullptr && strcmp(flag->value, "N") != 0)
+            flags += std::string(flags.empty() ? "" : ", ") + name + " " + flag->value;
+    }
+    misuse("%s: %s before it (%s); see gpt2 %s--help", word.c_str(), what, flags.c_str(),
+           subcommand);
 }
 
 [[noreturn]] void unknown_flag(const std::string& name, Command command) {
@@ -68,7 +82,8 @@ void check_together(const Options& options) {
     if (n_prompts > 1)
         misuse("-p, -f, --ids: only one of them can be the prompt");
     if (options.command == kCompare && options.compared.size() < 2)
-        misuse("found %zu models, expected two; see gpt2 compare --help", options.compared.size());
+        misuse("found %zu model%s, expected two; see gpt2 compare --help", options.compared.size(),
+               plural(options.compared.size()));
     if (options.json && options.print_ids)
         misuse("--json, --print-ids: only one of them");
     if (options.json && options.echo)
@@ -191,10 +206,8 @@ Options parse(const std::vector<std::string>& args) {
         size_t c = 0;
         while (c < kNumCommands && args[0] != kCommands[c].name)
             c++;
-        if (c == kNumCommands) {
-            misuse("%s: no such subcommand (a prompt follows -p); see gpt2 --help",
-                   args[0].c_str());
-        }
+        if (c == kNumCommands)
+            misplaced(args[0], "no such subcommand, and no flag", kGenerate, "");
         options.command = kCommands[c].command;
         i = 1;
     }
@@ -204,8 +217,8 @@ Options parse(const std::vector<std::string>& args) {
                 options.compared.push_back(args[i]);
                 continue;
             }
-            misuse("%s: unexpected; see gpt2 %s --help", args[i].c_str(),
-                   info(options.command).name);
+            misplaced(args[i], "no flag", options.command,
+                      (info(options.command).name + std::string(" ")).c_str());
         }
         take_flag(args, &i, &options);
         if (options.help)

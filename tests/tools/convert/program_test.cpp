@@ -73,6 +73,7 @@ TEST_CASE("convert program: help is 0, a wrong command line is 2 with the usage"
                                                          {"a", "-o", "b", "--type", "f64"},
                                                          {"a", "-o", "b", "--nonsense"},
                                                          {"a", "-o", "b", "-x"}};
+    CHECK(has(run_program("convert", {"a", "b.mgpt"}).err, "(OUT follows -o): b.mgpt\n"));
     for (const auto& args : wrong) {
         Ran ran = run_program("convert", args);
         CHECK(ran.exit_status == 2);

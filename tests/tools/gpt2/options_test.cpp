@@ -129,14 +129,32 @@ TEST_CASE("options: what is no flag, subcommand or choice is named") {
     CHECK(begins_with(misuse_of({"tokenize", "--temp", "1"}), "--temp: not a flag of tokenize"));
     CHECK(begins_with(misuse_of({"Hello"}), "Hello: no such subcommand"));
     CHECK(begins_with(misuse_of({""}), ": no such subcommand"));
-    CHECK(begins_with(misuse_of({"generate", "Hello"}), "Hello: unexpected"));
-    CHECK(begins_with(misuse_of({"generate", ""}), ": unexpected"));
-    CHECK(begins_with(misuse_of({"generate", "-"}), "-: unexpected"));
+    CHECK(begins_with(misuse_of({"generate", ""}), ": no flag before it"));
+    CHECK(begins_with(misuse_of({"generate", "-"}), "-: no flag before it"));
     CHECK(begins_with(misuse_of({"--overflow", "wrap"}), "--overflow: found wrap, expected stop"));
     CHECK(begins_with(misuse_of({"--kv", "f64"}), "--kv: found f64, expected f32 or f16 or q8"));
     CHECK(begins_with(misuse_of({"--stop", ""}), "--stop: its value is empty"));
     CHECK(begins_with(misuse_of({"-m", ""}), "-m: its value is empty"));
     CHECK(begins_with(misuse_of({"--isa", ""}), "--isa: its value is empty"));
+}
+
+TEST_CASE("options: a model or a text without its flag is told the flags there are") {
+    CHECK(misuse_of({"m.mgpt"}) ==
+          "m.mgpt: no such subcommand, and no flag before it (-m MODEL, -p TEXT, -f FILE, "
+          "--ids IDS); see gpt2 --help");
+    CHECK(misuse_of({"detokenize", "m.mgpt"}) ==
+          "m.mgpt: no flag before it (-m MODEL, --ids IDS); see gpt2 detokenize --help");
+    CHECK(misuse_of({"tokenize", "a text"}) ==
+          "a text: no flag before it (-m MODEL, -p TEXT, -f FILE); see gpt2 tokenize --help");
+    CHECK(misuse_of({"compare", "a", "b", "text.txt"}) ==
+          "text.txt: no flag before it (-p TEXT, -f FILE, --ids IDS); see gpt2 compare --help");
+    for (const char* name : {"generate", "logits", "score"}) {
+        CHECK(misuse_of({name, "m.mgpt"}).find("(-m MODEL, -p TEXT, -f FILE, --ids IDS)") !=
+              std::string::npos);
+    }
+    for (const char* name : {"inspect", "bench", "verify"})
+        CHECK(begins_with(misuse_of({name, "-t", "1", "m.mgpt"}),
+                          "m.mgpt: no flag before it (-m MODEL);"));
 }
 
 TEST_CASE("options: what contradicts itself is refused") {
