@@ -1,4 +1,5 @@
 // gpt2 generate: continues a prompt, writing the text as it is made.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cinttypes>
@@ -48,6 +49,16 @@ std::string decode(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) 
     return text;
 }
 
+// Whether a reader may see a note on stderr right behind the text: both go to one file, or what
+// takes the text may show it on the terminal, too (tee).
+bool notes_follow_text() {
+    struct stat out, err;
+    if (fstat(STDOUT_FILENO, &out) != 0 || fstat(STDERR_FILENO, &err) != 0)
+        return false;
+    return (out.st_dev == err.st_dev && out.st_ino == err.st_ino) ||
+           (isatty(STDERR_FILENO) != 0 && (isatty(STDOUT_FILENO) != 0 || S_ISFIFO(out.st_mode)));
+}
+
 // Takes the pieces as they come: prints them, or keeps them for the JSON.
 class Printer {
 public:
@@ -82,7 +93,8 @@ public:
         }
     }
 
-    void finish(Finish finish, const std::optional<uint64_t>& seed) {
+    // note: what is to be said on stderr, or "".
+    void finish(Finish finish, const std::optional<uint64_t>& seed, const std::string& note) {
         if (options_.print_ids)
             out_.write("\n");
         if (options_.json) {
@@ -94,9 +106,11 @@ public:
         }
         out_.finish();
         bool at_terminal = isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
-        // The shell's prompt, or a note, then begins its own line; the text stays as it is.
-        if (at_terminal && !options_.json && !options_.print_ids)
+        // The note, or the shell's prompt, then begins its own line; stdout has the text alone.
+        if (!out_.is_at_line_start() && (at_terminal || (!note.empty() && notes_follow_text())))
             fputc('\n', stderr);
+        if (!note.empty())
+            print_line(note);
     }
 
     size_t n_ids() const { return ids_.size(); }
@@ -176,12 +190,13 @@ void generate(const Options& options) {
         require(generator.next(&piece), loaded.name);
         printer.piece(piece);
     } while (piece.finish == Finish::none);
-    printer.finish(piece.finish, seed);
+    std::string note;
     if (piece.finish == Finish::context_full) {
         uint32_t n_ctx = loaded.model.config().n_ctx;
-        print_line(format("the context of %u token%s is full: stopped after %zu of %zu new tokens",
-                          n_ctx, plural(n_ctx), printer.n_ids(), options.n_new));
+        note = format("the context of %u token%s is full: stopped after %zu of %zu new tokens",
+                      n_ctx, plural(n_ctx), printer.n_ids(), options.n_new);
     }
+    printer.finish(piece.finish, seed, note);
 }
 
 }  // namespace minigpt::cli

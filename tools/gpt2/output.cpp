@@ -43,8 +43,11 @@ size_t utf8_length(const std::string& bytes, size_t at) {
 }  // namespace
 
 void Output::write(const char* bytes, size_t n_bytes) {
-    if (n_bytes > 0 && fwrite(bytes, 1, n_bytes, stdout) != n_bytes)
+    if (n_bytes == 0)
+        return;
+    if (fwrite(bytes, 1, n_bytes, stdout) != n_bytes)
         failed();
+    last_ = bytes[n_bytes - 1];
 }
 
 void Output::flush() {

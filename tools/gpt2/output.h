@@ -16,6 +16,11 @@ public:
     void write(const std::string& text) { write(text.data(), text.size()); }
     void flush();
     void finish() { flush(); }
+    // Nothing was written, or a newline last.
+    bool is_at_line_start() const { return last_ == '\n'; }
+
+private:
+    char last_ = '\n';
 };
 
 // JSON (RFC 8259), always ASCII or valid UTF-8:

@@ -1,6 +1,11 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "program.h"
 #include "small_models.h"
@@ -22,6 +27,11 @@ std::string out_of(const Args& args, const std::string& stdin_text = "") {
     CAPTURE(ran.err);
     CHECK(ran.exit_status == 0);
     return ran.out;
+}
+
+std::string contents_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
 }  // namespace
@@ -159,6 +169,52 @@ TEST_CASE("gpt2 generate: a full context stops with a note, or slides on") {
         CHECK(slid.out.compare(0, ran.out.size() - 1, ran.out, 0, ran.out.size() - 1) == 0);
         CHECK(out_of(base + Args{"--overflow", "slide", "--no-cache"}) == slid.out);
     }
+}
+
+TEST_CASE("gpt2 generate: a note begins its own line where it goes to the text's file") {
+    SmallModels models;
+    std::string both = models.folder / "both";
+    int n_seen[2] = {0, 0};  // texts without a newline at their end, with one
+    for (int seed = 0; seed < 500 && (n_seen[0] == 0 || n_seen[1] == 0); seed++) {
+        Args args = {"-m",   models.letters, "-p", "hello", "--temp",
+                     "1000", "-n",           "40", "-s",    std::to_string(seed)};
+        Ran apart = gpt2(args);
+        CHECK(apart.err.find("gpt2: the context") == 0);
+        bool ends_line = apart.out.back() == '\n';
+        n_seen[ends_line]++;
+        std::filesystem::remove(both);
+        CHECK(run_program("gpt2", args, "", both, both).exit_status == 0);
+        CHECK(contents_of(both) == apart.out + (ends_line ? "" : "\n") + apart.err);
+    }
+    CHECK(n_seen[0] > 0);
+    CHECK(n_seen[1] > 0);
+    // Without a note nothing is added.
+    Args ends = {"-m", models.letters, "-p", "hello", "-n", "3", "-s", "1"};
+    std::filesystem::remove(both);
+    run_program("gpt2", ends, "", both, both);
+    CHECK(contents_of(both) == out_of(ends));
+}
+
+TEST_CASE("gpt2 generate: at a terminal the text is followed by a newline if it has none") {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) {
+        MESSAGE("skipped: no pseudo-terminal");
+        return;
+    }
+    SmallModels models;
+    std::string path = ptsname(terminal);
+    for (const char* prompt : {"hello", "hello\n"}) {
+        Args args = {"-m", models.letters, "-p", prompt, "-n", "0", "-s", "1", "--echo"};
+        int open_end = open(path.c_str(), O_RDWR | O_NOCTTY);
+        REQUIRE(open_end >= 0);
+        CHECK(run_program("gpt2", args, "", path, path).exit_status == 0);
+        char shown[64];
+        ssize_t n = read(terminal, shown, sizeof shown);
+        REQUIRE(n > 0);
+        CHECK(std::string(shown, static_cast<size_t>(n)) == "hello\r\n");
+        close(open_end);
+    }
+    close(terminal);
 }
 
 TEST_CASE("gpt2 generate: a stop text ends before itself") {

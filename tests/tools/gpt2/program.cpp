@@ -36,7 +36,7 @@ std::string contents(const std::string& path) {
         argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     int to = open(out.c_str(), O_WRONLY | O_CREAT, 0600);
-    int errors = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
+    int errors = err == out ? to : open(err.c_str(), O_WRONLY | O_CREAT, 0600);
     if (to < 0 || errors < 0 || dup2(in, 0) < 0 || dup2(to, 1) < 0 || dup2(errors, 2) < 0)
         _exit(126);
     execvp(argv[0], argv.data());
@@ -58,7 +58,8 @@ void write_all(int fd, const std::string& text) {
 }  // namespace
 
 Ran run_program(const std::string& name, const std::vector<std::string>& args,
-                const std::string& stdin_text, const std::string& out_path) {
+                const std::string& stdin_text, const std::string& out_path,
+                const std::string& err_path) {
     TempFolder folder;
     std::vector<std::string> words;
     std::istringstream emulator(environment("EMULATOR", ""));
@@ -66,7 +67,8 @@ Ran run_program(const std::string& name, const std::vector<std::string>& args,
         words.push_back(word);
     words.push_back(environment("MINIGPT_BUILD", "build") + "/" + name);
     words.insert(words.end(), args.begin(), args.end());
-    std::string out = out_path.empty() ? folder / "out" : out_path, err = folder / "err";
+    std::string out = out_path.empty() ? folder / "out" : out_path;
+    std::string err = err_path.empty() ? folder / "err" : err_path;
 
     int ends[2];
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
@@ -81,7 +83,7 @@ Ran run_program(const std::string& name, const std::vector<std::string>& args,
     Ran ran;
     ran.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     ran.out = out_path.empty() ? contents(out) : "";
-    ran.err = contents(err);
+    ran.err = err_path.empty() ? contents(err) : "";
     return ran;
 }
 

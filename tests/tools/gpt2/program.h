@@ -12,9 +12,11 @@ struct Ran {
 };
 
 // build/NAME of the build under test ($MINIGPT_BUILD, else build), under $EMULATOR if there is
-// one. stdin_text is piped in. stdout goes to `out_path` if that is not empty.
+// one. stdin_text is piped in. Where out_path or err_path is given, stdout or stderr goes there;
+// where both are the same, as by 2>&1.
 Ran run_program(const std::string& name, const std::vector<std::string>& args,
-                const std::string& stdin_text = "", const std::string& out_path = "");
+                const std::string& stdin_text = "", const std::string& out_path = "",
+                const std::string& err_path = "");
 
 inline Ran gpt2(const std::vector<std::string>& args, const std::string& stdin_text = "",
                 const std::string& out_path = "") {
