@@ -11,6 +11,13 @@
 namespace minigpt {
 namespace {
 
+// Letters, digits, ASCII's signs, dashes, quotes and currencies: nothing that could end, hide or
+// turn around the line it is shown in.
+bool is_printable(uint32_t c) {
+    return class_of(c) == kLetter || class_of(c) == kNumber || (c > 0x20 && c < 0x7f) ||
+           (c >= 0x2010 && c <= 0x2027) || (c >= 0x20a0 && c <= 0x20bf);
+}
+
 // One call of encode().
 struct Encoder {
     const Tables& t;
@@ -66,9 +73,13 @@ struct Encoder {
             return Status::error(Code::bad_text, "text: byte 0x%02X at byte %llu is not UTF-8",
                                  static_cast<unsigned char>(*p), offset);
         }
+        bool shown = is_printable(code_point);
         return Status::error(Code::bad_text,
-                             "text: U+%04" PRIX32 " at byte %llu is not in the model's vocabulary",
-                             code_point, offset);
+                             "text: %s%.*s%sU+%04" PRIX32
+                             "%s at byte %llu is not in the model's "
+                             "vocabulary",
+                             shown ? "'" : "", shown ? static_cast<int>(n) : 0, p,
+                             shown ? "' (" : "", code_point, shown ? ")" : "", offset);
     }
 
     Status plain(const char* p, const char* stop) {

@@ -257,13 +257,29 @@ TEST_CASE("tokenizer: a character vocabulary has one token a character, and name
     struct {
         std::string text, message;
     } cases[] = {
-        {"abc", "text: U+0063 at byte 2 is not in the model's vocabulary"},
-        {"a\xc3\xa9\xe2\x82\xac", "text: U+20AC at byte 3 is not in the model's vocabulary"},
+        {"abc", "text: 'c' (U+0063) at byte 2 is not in the model's vocabulary"},
+        {"a\xc3\xa9\xe2\x82\xac",
+         "text: '\xe2\x82\xac' (U+20AC) at byte 3 is not in the model's vocabulary"},
+        {"\xd0\xb6", "text: '\xd0\xb6' (U+0436) at byte 0 is not in the model's vocabulary"},
+        {"\xf0\x90\x8c\xb0",
+         "text: '\xf0\x90\x8c\xb0' (U+10330) at byte 0 is not in the model's "
+         "vocabulary"},
+        // Whatever a terminal obeys, or nobody sees, is told by its number alone.
+        {std::string("\0", 1), "text: U+0000 at byte 0 is not in the model's vocabulary"},
+        {" ", "text: U+0020 at byte 0 is not in the model's vocabulary"},
+        {"\t", "text: U+0009 at byte 0 is not in the model's vocabulary"},
+        {"\x1b[31m", "text: U+001B at byte 0 is not in the model's vocabulary"},
+        {"\x7f", "text: U+007F at byte 0 is not in the model's vocabulary"},
+        {"\xc2\x9b", "text: U+009B at byte 0 is not in the model's vocabulary"},
+        {"\xc2\xa0", "text: U+00A0 at byte 0 is not in the model's vocabulary"},
+        {"\xe2\x80\xa8", "text: U+2028 at byte 0 is not in the model's vocabulary"},
+        {"\xe2\x80\xae", "text: U+202E at byte 0 is not in the model's vocabulary"},
+        {"\xef\xbb\xbf", "text: U+FEFF at byte 0 is not in the model's vocabulary"},
         {"a\xff", "text: byte 0xFF at byte 1 is not UTF-8"},
         {"a\xc3", "text: byte 0xC3 at byte 1 is not UTF-8"},
-        {"a<end>", "text: U+003C at byte 1 is not in the model's vocabulary"},
-        {"az", "text: U+007A at byte 1 is not in the model's vocabulary"},
-        {"\xc3\xa8", "text: U+00E8 at byte 0 is not in the model's vocabulary"},
+        {"a<end>", "text: '<' (U+003C) at byte 1 is not in the model's vocabulary"},
+        {"az", "text: 'z' (U+007A) at byte 1 is not in the model's vocabulary"},
+        {"\xc3\xa8", "text: '\xc3\xa8' (U+00E8) at byte 0 is not in the model's vocabulary"},
     };
     for (const auto& c : cases) {
         int32_t ids[16];
