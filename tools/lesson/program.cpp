@@ -30,7 +30,7 @@ std::string help_text(const std::vector<Lesson>& lessons) {
     for (const Lesson& each : lessons)
         text += format("  %-14s%s\n", each.name, each.summary);
     text += "  all           every one of them; without a name, all but the returns desk\n\n";
-    text += "  --svg DIR     write pictures into this folder\n";
+    text += "  --svg DIR     draw pictures into this folder, which is made if it is missing\n";
     text += "  -t THREADS    default: one per physical core\n";
     text +=
         "  --isa NAME    a table of kernels, as gpt2 --version lists them\n"
@@ -81,26 +81,30 @@ Options parse(const std::vector<std::string>& args, const std::vector<Lesson>& l
     return options;
 }
 
-// Said before anything is computed: whether pictures can be written there.
-void check_folder(const std::string& path) {
+// Before anything is computed: makes the folder, not those that it would lie in; where it is there,
+// tries whether pictures can be written.
+void make_folder(const std::string& path) {
     struct stat info;
+    if (mkdir(path.c_str(), 0777) == 0)
+        return;
+    int error = errno;
     if (stat(path.c_str(), &info) != 0)
-        cli::refuse("%s: %s", path.c_str(), strerror(errno));
+        cli::refuse("%s: cannot be made: %s", path.c_str(), strerror(error));
     if (!S_ISDIR(info.st_mode))
-        cli::refuse("%s: not a folder", path.c_str());
+        cli::refuse("%s: found a file, expected a folder for the pictures", path.c_str());
     convert::OutputFile picture;
     cli::require(picture.create(convert::join(path, "lesson.svg")), path);
 }
 
 void teach(const Options& options, const std::vector<Lesson>& lessons, const Page::Write& write) {
-    if (!options.svg_folder.empty())
-        check_folder(options.svg_folder);
     Compute compute;
     Status status =
         compute.create(options.n_threads, options.isa.empty() ? exact_isa() : options.isa.c_str());
     if (status.code() == Code::bad_argument)
         cli::misuse("--isa %s: %s", options.isa.c_str(), status.message());
     cli::require(status, "kernels");
+    if (!options.svg_folder.empty())
+        make_folder(options.svg_folder);
     Page page(compute, write, options.svg_folder);
     for (const Lesson& each : lessons) {
         bool asked = options.lesson.empty()

@@ -125,18 +125,34 @@ TEST_CASE("lesson: a wrong command line is exit status 2") {
         CHECK(help.out.find(std::string("\n  ") + name + " ") != std::string::npos);
 }
 
-TEST_CASE("lesson: a folder that is missing or is none is said at once") {
+TEST_CASE("lesson: a folder for pictures is made, and each picture's path is told") {
     TempFolder folder;
-    std::string missing = folder / "none", file = folder / "file";
-    std::ofstream(file) << "text";
-    check_fails(run_program("lesson", {"mask", "--svg", missing}), 1, {missing, "No such file"},
-                "lesson");
-    check_fails(run_program("lesson", {"mask", "--svg", file}), 1, {file, "not a folder"},
-                "lesson");
-    if (std::filesystem::exists("/proc/self")) {
-        check_fails(run_program("lesson", {"mask", "--svg", "/proc"}), 1,
-                    {"/proc: cannot be written"}, "lesson");
+    std::string pictures = folder / "pictures";
+    for (int again = 0; again < 2; again++) {
+        Ran ran = run_program("lesson", {"mask", "--svg", pictures});
+        CHECK(ran.exit_status == 0);
+        CHECK(ran.err == "");
+        CHECK(ran.out.find("\n  picture: " + pictures + "/mask.svg\n") != std::string::npos);
+        CHECK(std::filesystem::is_regular_file(pictures + "/mask.svg"));
     }
+    // Not where the command line is wrong.
+    CHECK(run_program("lesson", {"masks", "--svg", folder / "other"}).exit_status == 2);
+    CHECK(!std::filesystem::exists(folder / "other"));
+}
+
+TEST_CASE("lesson: a folder that cannot be made or is none is said at once") {
+    TempFolder folder;
+    std::string file = folder / "file";
+    std::ofstream(file) << "text";
+    auto fails = [](const std::string& path, const std::string& word) {
+        check_fails(run_program("lesson", {"mask", "--svg", path}), 1, {path + ": ", word},
+                    "lesson");
+    };
+    fails(folder / "none/pictures", "No such file");
+    fails(file, "found a file, expected a folder");
+    fails(file + "/pictures", "Not a directory");
+    if (std::filesystem::exists("/proc/self"))
+        fails("/proc", "cannot be written");
 }
 
 TEST_CASE("lesson: a full disk is one line, and leaves no part of a picture") {
