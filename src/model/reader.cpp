@@ -137,10 +137,8 @@ Status check_entry(const FileTensor& t, const TensorSpec& spec) {
         return Status::error(Code::bad_file, "%s: unknown element type %lu", spec.name,
                              static_cast<unsigned long>(t.type));
     }
-    if (spec.layout == Layout::panels && !is_computed(type)) {
-        return Status::error(Code::not_supported, "%s: this build has no kernels for %s", spec.name,
-                             name_of(type));
-    }
+    if (spec.layout == Layout::panels)
+        MINIGPT_TRY(check_computed(spec.name, type));
     if (spec.layout == Layout::vector && type != ElementType::f32) {
         return Status::error(Code::bad_file, "%s: element type is %s; expected f32", spec.name,
                              name_of(type));

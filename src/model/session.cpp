@@ -119,11 +119,7 @@ Status plan_session(const Model& model, const SessionOptions& options, Plan* pla
         return Status::error(Code::not_supported, "a cache of unknown type %lu",
                              static_cast<unsigned long>(options.kv));
     }
-    if (!is_computed(kv_element(options.kv))) {
-        return Status::error(Code::not_supported,
-                             "this build has no kernels for a cache of type %s",
-                             name_of(kv_element(options.kv)));
-    }
+    MINIGPT_TRY(check_computed("the cache", kv_element(options.kv)));
     if (options.prefix != nullptr)
         return PrefixCheck::check(*options.prefix, model, plan);
     return Status();

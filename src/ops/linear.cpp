@@ -1,6 +1,7 @@
 #include "ops/linear.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "base/half.h"
@@ -26,8 +27,19 @@ void gather_row_q8(float* y, const PanelMatrix& w, size_t row) {
 
 }  // namespace
 
-bool is_computed(ElementType type) {
-    return (kComputed >> static_cast<size_t>(type) & 1) != 0;
+Status check_computed(const char* what, ElementType type) {
+    if ((kComputed >> static_cast<size_t>(type) & 1) != 0)
+        return Status();
+    char types[32] = "";
+    for (size_t i = 0; i < kKernelTypes; i++) {
+        if ((kComputed >> i & 1) != 0) {
+            size_t n = strlen(types);
+            snprintf(types + n, sizeof types - n, "%s%s", n == 0 ? "" : ", ",
+                     name_of(static_cast<ElementType>(i)));
+        }
+    }
+    return Status::error(Code::not_supported, "%s: found %s; this build computes with %s alone",
+                         what, name_of(type), types);
 }
 
 PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out) {

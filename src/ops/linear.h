@@ -8,8 +8,9 @@
 
 namespace minigpt {
 
-// Whether this build has kernels for weights, or a cache, of that type.
-bool is_computed(ElementType type);
+// Whether this build has kernels for weights, or a cache, of that type. Errors: not_supported,
+// naming `what`, its type and those that there are.
+Status check_computed(const char* what, ElementType type);
 
 // A weight matrix where it lies: panels of 16 outputs, [n_out / 16, n_in, 16], the last one
 // padded with zeros; of q8 and q4 in groups, see models/FORMAT.md. `data` is 64-byte aligned. A

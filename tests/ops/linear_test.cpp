@@ -234,3 +234,21 @@ TEST_CASE("elementwise: widen_row is exact in every type") {
     CHECK(y[1] == -2.0f);
     CHECK(y[2] == 5.9604644775390625e-8f);
 }
+
+TEST_CASE("linear: a type that the build leaves out is refused, with those that it has") {
+    size_t n_left_out = 0;
+    for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::q8,
+                             ElementType::q4}) {
+        bool is_there = (kComputed >> static_cast<size_t>(type) & 1) != 0;
+        Status status = check_computed("wte.weight", type);
+        CHECK(status.ok() == is_there);
+        if (is_there)
+            continue;
+        n_left_out++;
+        std::string message = status.message(), found = std::string("found ") + name_of(type);
+        CHECK(status.code() == Code::not_supported);
+        CHECK(message.find("wte.weight: " + found + "; this build computes with f32") == 0);
+    }
+    if (n_left_out == 0)
+        MESSAGE("skipped: this build has all types");
+}
