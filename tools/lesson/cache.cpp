@@ -112,9 +112,9 @@ Text generate(const Compute& compute, const Model& model, size_t longest, bool u
 }
 
 void show_work(Page& page, const Config& config, const Text& with, const Text& without) {
-    std::vector<Names> rows = {
-        {"T", "rows with", "rows without", "multiply-adds with", "multiply-adds without", "ratio"}};
-    std::vector<Names> times = {{"T", "with", "without", "ratio of ms"}};
+    std::vector<Names> rows = {{"T", "rows with", "rows without", "multiply-adds with",
+                                "multiply-adds without", "times as many"}};
+    std::vector<Names> times = {{"T", "with", "without", "times as many ms"}};
     bool counted = true, closed = true;
     for (size_t i = 0; i < with.work.size(); i++) {
         const Work &a = with.work[i], &b = without.work[i];
@@ -130,16 +130,21 @@ void show_work(Page& page, const Config& config, const Text& with, const Text& w
         times.push_back(
             {name, time_text(a.seconds), time_text(b.seconds), number(b.seconds / a.seconds, 1)});
     }
+    page.say(
+        "What was counted until the text had T tokens, with the cache and without: rows that were "
+        "computed (one is one token, run through the model once), and multiply-adds (one is a "
+        "product of two numbers, added to a sum).");
     page.table(rows);
     page.claim(counted, "T rows are computed with the cache, T (T + 1) / 2 without");
     page.say(
-        "Let A be what a row costs in the layers' matrices and B what it costs to meet a row. Then "
-        "a text of T tokens costs, beside the head's T times:");
+        "Let A be the multiply-adds of one row in the layers' matrices, and B those of one row "
+        "that meets one other (or itself) in attention. Then a text of T tokens takes, beside T "
+        "times the output head:");
     page.show(
         "with the cache   A T + B T (T + 1) / 2\n"
         "without          A T (T + 1) / 2 + B T (T + 1) (T + 2) / 6");
     page.claim(closed, "the multiply-adds that were counted on the way are these sums");
-    page.say("The clock's view of the same two runs:");
+    page.say("How long the same two runs took:");
     page.table(times);
 }
 
@@ -196,11 +201,11 @@ void cache_up_to(Page& page, size_t longest) {
     config.n_ff = 64;
     page.title("cache", "6  The cache: what was computed once need not be computed again");
     page.say(
-        "To say token T + 1, a model runs over the T before it. Their keys and values do not "
-        "depend "
-        "on what follows: that is the mask. So they can be kept, (n_layer, 2, T, n_embd) numbers, "
-        "and each step computes one new row that meets all kept ones. A model of random weights "
-        "(n_layer = %u, n_embd = %u, n_head = %u) writes %zu tokens both ways.",
+        "To say what follows T tokens, a model runs over all of them. Their keys and values do not "
+        "depend on what comes later: that is the mask. So they can be kept, (n_layer, 2, T, "
+        "n_embd) numbers, and each step computes one new row, whose query meets all kept keys. A "
+        "model of random weights (n_layer = %u, n_embd = %u, n_head = %u) writes %zu tokens both "
+        "ways: with this cache, and without, when each step computes all rows again.",
         config.n_layer, config.n_embd, config.n_head, longest);
     RandomModel made(config);
     Text with = generate(page.math.compute(), made.model, longest, true);

@@ -95,8 +95,10 @@ void show_sizes(Page& page) {
 void count(Page& page) {
     page.title("count", "5  The count that was wrong: 163 million, or 124?");
     page.say(
-        "Write GPT-2 small by hand, let the framework count, and it says 163 million. The name of "
-        "the model says 124. Every tensor with its shape, a layer's tensors 12 times:");
+        "Write GPT-2 small by hand, let the framework count its parameters, and it says 163 "
+        "million. The model is known as the one with 124 million. Here is every tensor with its "
+        "shape: wte is the table of tokens, wpe that of positions, and h.* is a layer, of which "
+        "there are 12:");
     Config config = gpt2_config(12, 768, 12, true);
     show_tensors(page, config);
 
@@ -109,7 +111,7 @@ void count(Page& page) {
         "by it. In GPT-2 the head is wte: the table that turns a token into a vector turns vectors "
         "into scores of tokens, and is there once.");
     page.table({{"table once", cli::grouped(once), millions(once)},
-                {"and the head apart", cli::grouped(table), millions(table)},
+                {"the head apart", cli::grouped(table), millions(table)},
                 {"table twice", cli::grouped(twice), millions(twice)}});
     page.claim(once == 124439808 && millions(once) == "124.4 M", "once: 124,439,808, or 124.4 M");
     page.claim(twice == 163037184 && millions(twice) == "163.0 M",

@@ -36,9 +36,9 @@ Matrix by_head(const Matrix& a, size_t n_head) {
 
 void show_split(Page& page) {
     page.say(
-        "A head is attention on a part of the numbers. Splitting moves none of them: a row of "
-        "n_embd = 6 numbers is 3 heads of head_dim = 2 beside each other. Here `12` is number 2 of "
-        "word 1:");
+        "A head is attention on a part of each word's numbers. Splitting moves none of them: a row "
+        "of n_embd = 6 numbers is n_head = 3 heads of head_dim = 2 beside each other. Counting "
+        "from 0, as all of this lesson does, `12` is number 2 of word 1:");
     Matrix q(2, 6);
     for (size_t i = 0; i < q.x.size(); i++)
         q.x[i] = static_cast<float>(i / 6 * 10 + i % 6);
@@ -111,8 +111,7 @@ void compare_ways(Page& page) {
     double slow = seconds_of(20, [&] { run_modules(page.math, layer); });
     double fast = seconds_of(20, [&] { run_split(page.math, layer, nullptr); });
     page.table({{"twelve modules", time_text(slow)},
-                {"one projection", time_text(fast)},
-                {"ratio of ms to ms", number(slow / fast, 2)}});
+                {"one projection", time_text(fast), number(slow / fast, 2) + " times as fast"}});
     if (!page.has_pictures())
         return;
     const size_t n_drawn = 16;
@@ -152,7 +151,8 @@ void show_shapes(Page& page) {
     const size_t b = 2, T = 1024;
     page.say(
         "The shapes in GPT-2 small, n_embd = 768 in 12 heads of 64, for b = %zu texts of T = %zu "
-        "tokens. Splitting and joining keep every number; only the scores grow with T * T.",
+        "tokens. c_attn and c_proj are the layer's two matrices of weights, z is the joined heads. "
+        "Splitting and joining keep every number; only the scores grow with T * T.",
         b, T);
     const Step steps[] = {
         {"x", "(b, T, 768)", {b, T, 768}},

@@ -81,9 +81,9 @@ Matrix zero_afterwards(Page& page, const Projected& p, const Matrix& right) {
     page.claim(all_short, "every row but the last sums to less than 1, the first to %.3f", sums[0]);
 
     page.say(
-        "Dividing each row by what is left of it gives the first result back: exp(score) over the "
-        "sum of all, over the sum of the seen over the sum of all, is exp(score) over the sum of "
-        "the seen.");
+        "Dividing each row by what is left of it gives the first result back: the sum over all "
+        "words, by which every share was divided, cancels, and the sum over the words that may be "
+        "seen takes its place.");
     Matrix again = renormalised(zeroed);
     page.matrix("zeros set, rows divided by their sum", "(T, T)", again, kWords, kWords,
                 Page::Sums::shown);
@@ -104,8 +104,8 @@ Matrix zero_afterwards(Page& page, const Projected& p, const Matrix& right) {
 void show_leak(Page& page, const Matrix& right, const Matrix& zeroed) {
     const size_t last = 5, on = 3;
     page.say(
-        "Without that division the future leaks in, through the denominator. Let the last word be "
-        "`dog`, with the numbers of `cat`, instead of `mat`. Nothing that `on` may see has "
+        "Without that division the future leaks in, through the sum over all words. Let the last "
+        "word be `dog`, with the numbers of `cat`, instead of `mat`. Nothing that `on` may see has "
         "changed:");
     Matrix x = word_vectors();
     const float dog[] = {2, 0, 0, 0};
@@ -127,8 +127,7 @@ void show_leak(Page& page, const Matrix& right, const Matrix& zeroed) {
 void show_underflow(Page& page) {
     page.say(
         "And the repair has its limit. A later word whose score is 120 above the others leaves "
-        "them "
-        "nothing that a float can hold, and 0 / 0 is no share.");
+        "them so little that it is 0 as a float, and 0 / 0 is no share.");
     Matrix scores(2, 2, {1, 121, 1, 2});
     Matrix zeroed = with_above_diagonal(page.math.softmax(scores, Math::kAllKeys), 0);
     Matrix right = page.math.softmax(scores, 0);

@@ -74,18 +74,20 @@ void no_weights(Page& page) {
     const size_t sat = 2, first_the = 0, second_the = 4;
     page.title("no-weights", "1  No weights: a word is a mixture of the words around it");
     page.say(
-        "Attention gives each word something of the others. That needs nothing learned: dot "
-        "products, a softmax, a weighted sum. Here are T = 6 words as n_embd = 4 numbers each, "
-        "made "
-        "up so that you can follow them: is it alive, is it flat, is it an act, is it one of the "
-        "small words that grammar needs.");
+        "Attention gives each word something of the others. Nothing has to be learned for that: "
+        "dot products, a softmax and a weighted sum are enough. The text is `the cat sat on the "
+        "mat`, T = 6 words. Each is a vector, a row of n_embd = 4 numbers, made up so that you can "
+        "follow them: is it alive, is it flat, is it an act, is it one of the small words that "
+        "grammar needs. A shape such as (T, n_embd) is rows, then columns. A line that begins with "
+        "`ok:` is a claim, checked as the lesson runs.");
     Matrix x = word_vectors();
     page.matrix("x", "(T, n_embd)", x, kWords, kFeatures);
 
     page.say(
         "How much do two words have to do with each other? Multiply their numbers pair by pair and "
-        "add up: their dot product. For `sat` and `cat` that is 1*2 + 1*0 + 1*0 + 0*0 = 2. All "
-        "pairs together are one matrix product, x times x transposed.");
+        "add up: that dot product is their score. For `sat` and `cat` it is 1*2 + 1*0 + 1*0 + 0*0 "
+        "= 2. All pairs together are one matrix product, x times x^T (x transposed: its rows as "
+        "columns).");
     Matrix scores = page.math.product(x, x, Operand::transposed);
     page.matrix("scores = x x^T", "(T, T)", scores, kWords, kWords);
     page.claim_near("each score is the dot product of two rows", doubles(scores.x),
@@ -94,8 +96,9 @@ void no_weights(Page& page) {
                      transposed(scores));
 
     page.say(
-        "A softmax makes shares of scores: exp of each, divided by the sum of them. None is "
-        "negative, and a score that is larger by 1 gets 2.718 times the share. The row of `sat`:");
+        "A softmax makes a row of scores into shares: exp of each score, divided by the sum of all "
+        "these. No share is negative, and a score that is larger by 1 gets 2.718 times the share. "
+        "The row of `sat`:");
     Matrix shares = page.math.softmax(scores, Math::kAllKeys);
     show_row(page, scores, shares, sat);
     page.say("The same for every row:");
@@ -118,9 +121,10 @@ void no_weights(Page& page) {
 
     page.say(
         "That is attention. Two things are missing. First, each word looks mostly at words like "
-        "itself, `cat` at `cat`: the next lesson, qkv. Second, order: the two `the` stand in "
-        "different places and still have the same row. That is why GPT-2 adds a vector for the "
-        "position, wpe, to the vector of the token, wte.");
+        "itself, `cat` at `cat`; the next lesson, qkv, changes that. Second, order: the two `the` "
+        "stand in different places and still get the same row. So GPT-2 adds two vectors for each "
+        "word (or piece of one, a token): one from the table wte, for which token it is, and one "
+        "from the table wpe, for its position.");
     page.claim_equal("without positions both `the` get the same numbers, to the bit",
                      row_of(mixed, first_the), row_of(mixed, second_the));
     if (page.has_pictures()) {

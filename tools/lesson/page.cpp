@@ -62,8 +62,8 @@ std::string table_text(const std::vector<Names>& cells) {
 }  // namespace
 
 void Page::block(const std::string& text, Block kind) {
-    // Blank lines between blocks; claims that follow each other are one.
-    bool together = last_ == Block::none || (kind == Block::claim && last_ == Block::claim);
+    // Blank lines between blocks; claims that follow each other are one, and so are lines.
+    bool together = last_ == Block::none || (kind == last_ && kind != Block::text);
     write_((together ? "" : "\n") + text);
     last_ = kind;
 }
@@ -91,7 +91,7 @@ void Page::show(const char* pattern, ...) {
         lines += "    " + text.substr(at, end - at) + '\n';
         at = end + 1;
     }
-    block(lines);
+    block(lines, Block::lines);
 }
 
 void Page::table(const std::vector<Names>& cells) {
@@ -202,7 +202,10 @@ double seconds_of(size_t repeats, const std::function<void()>& call) {
 }
 
 std::string time_text(double seconds) {
-    return seconds < 10 ? cli::format("%.3g ms", seconds * 1e3) : cli::format("%.3g s", seconds);
+    if (seconds >= 10)
+        return cli::format("%.3g s", seconds);
+    // Three digits, and no exponent where there are four.
+    return cli::format(seconds < 0.9995 ? "%.3g ms" : "%.0f ms", seconds * 1e3);
 }
 
 }  // namespace minigpt::lesson

@@ -23,7 +23,8 @@ public:
     void title(const std::string& lesson, const std::string& text);
     // A paragraph, broken into lines. printf-like.
     void say(const char* pattern, ...) __attribute__((format(printf, 2, 3)));
-    // Lines that stay as they are, indented. printf-like.
+    // Lines that stay as they are, indented; those of calls that follow each other are one block.
+    // printf-like.
     void show(const char* pattern, ...) __attribute__((format(printf, 2, 3)));
 
     // "name (shape)", then the numbers: whole ones without digits after the point, else three.
@@ -51,7 +52,7 @@ public:
     Math math;
 
 private:
-    enum class Block { none, text, claim };
+    enum class Block { none, text, lines, claim };
     void block(const std::string& text, Block kind = Block::text);
     void settle(bool holds, const std::string& what, const std::string& found);
 

@@ -53,21 +53,21 @@ void project_words(Page& page) {
     page.matrix("v", "(T, head_dim)", p.v, kWords, kChannels);
 
     page.say(
-        "A score is now the query of the one who looks times the key of the one looked at. `sat` "
-        "looks for (2, 1) and `cat` offers (2, 0): 2*2 + 1*0 = 4. Then it is divided by "
-        "sqrt(head_dim) = sqrt(2) = 1.414, which gives 2.828.");
+        "A score is now the dot product of two different things: the query of the word that looks "
+        "and the key of the word looked at. `sat` looks for (2, 1) and `cat` offers (2, 0): 2*2 + "
+        "1*0 = 4. Then it is divided by sqrt(head_dim) = sqrt(2) = 1.414, which gives 2.828.");
     page.matrix("scores = q k^T / sqrt(head_dim)", "(T, T)", p.scores, kWords, kWords);
     Matrix shares = page.math.softmax(p.scores, Math::kAllKeys);
     page.matrix("shares = softmax(scores)", "(T, T)", shares, kWords, kWords, Page::Sums::shown);
     page.claim_near("the shares of each row sum to 1", row_sums(shares), std::vector<double>(6, 1),
                     6 * FLT_EPSILON);
     page.claim(shares.at(2, 1) > 0.5f, "`sat` looks mostly at `cat`, no longer at itself");
-    page.claim(p.scores.at(3, 5) != p.scores.at(5, 3),
-               "it is no longer symmetric: `on` looks at `mat` as `mat` does not look at `on`");
+    page.claim(
+        p.scores.at(3, 5) != p.scores.at(5, 3),
+        "it is no longer symmetric: the score of `mat` for `on` is not that of `on` for `mat`");
     page.say(
-        "The query of `cat` is (0, 0), it looks for nothing, and its row is a plain mean. What "
-        "each "
-        "word takes home is a mixture of the values, not of the vectors themselves.");
+        "The query of `cat` is (0, 0): it looks for nothing, and all words get the same share. "
+        "What a word takes home is a mixture of the values, no longer of the vectors themselves.");
     page.matrix("z = shares v", "(T, head_dim)", page.math.product(shares, p.v), kWords, kChannels);
     if (page.has_pictures()) {
         page.picture(
@@ -94,7 +94,7 @@ void show_division(Page& page) {
     for (size_t i = 0; i < 4; i++)
         std::copy(parts[i].x.begin(), parts[i].x.end(), rows.row(i));
     page.matrix("one row", "(4, T)", rows, {"q . k", "its softmax", "q . k / 8", "its softmax"},
-                {"key 1", "key 2", "key 3", "key 4", "key 5", "key 6"});
+                {"key 0", "key 1", "key 2", "key 3", "key 4", "key 5"});
 }
 
 void measure_division(Page& page) {
@@ -130,7 +130,7 @@ void measure_division(Page& page) {
     if (page.has_pictures()) {
         page.picture("qkv-division.svg",
                      bars("What the softmax gives its best key of 64", "head_dim",
-                          "largest share, mean of 64 rows", sizes,
+                          "largest share in a row, mean of 64", sizes,
                           {{"q . k", shares[0]}, {"q . k / sqrt(head_dim)", shares[1]}}));
     }
 }
@@ -140,10 +140,11 @@ void measure_division(Page& page) {
 void query_key_value(Page& page) {
     page.title("qkv", "2  Query, key, value: what a word looks for, offers and hands on");
     page.say(
-        "Without weights a word finds those like itself. Three projections part the roles: the "
-        "query says what a word looks for, the key what it offers, the value what it hands on. In "
-        "a model training finds them; these were written by hand, so that an act looks for someone "
-        "alive and a small word for a thing.");
+        "Without weights a word finds those like itself. Three matrices of weights part the roles; "
+        "each makes head_dim = 2 new numbers of a word's n_embd = 4. The query says what a word "
+        "looks for, the key what it offers, the value what it hands on. In a model, training finds "
+        "the weights; these were written by hand, so that an act looks for someone alive and a "
+        "small word for a thing.");
     project_words(page);
 
     page.say(
@@ -152,8 +153,11 @@ void query_key_value(Page& page) {
         "key. Six keys with head_dim = 64, before the division and after it:");
     show_division(page);
     page.say(
-        "And that share hardly moves any more: a share p follows its score with the slope p(1-p), "
-        "which is what training has to work with. 64 random queries and keys for each head size:");
+        "And near 0 or 1 a share hardly moves any more: if its score changes a little, a share p "
+        "changes by p(1-p) times as much, and that is all that training has to work with. Now 64 "
+        "random queries, each with a score for each of 64 random keys, without the division and "
+        "with it: the standard deviation (sd) of all scores; the largest share in a query's row, "
+        "the mean of the 64 rows; and p(1-p), the mean of all shares:");
     measure_division(page);
 }
 

@@ -161,17 +161,19 @@ void returns_desk(Page& page) {
         cli::grouped(kReplies).c_str());
     page.show("%s\n%s", asked[0].text.c_str(), asked[1].text.c_str());
     page.say(
-        "Two models learn from the same text, as many characters of it: a perceptron that sees the "
-        "last 8 characters, and one layer of attention that sees 64. A third is the second without "
-        "its mask, for less than half of that.");
+        "Two models learn from the same text, as many characters of it: a perceptron, which has no "
+        "attention and sees the last 8 characters, and one layer of attention that sees 64. The "
+        "third is the second without its mask; it reads less than half as much.");
     Trained mlp = trained(page, "perceptron", mlp_config(), corpus, asked);
     Trained attention = trained(page, "attention", attention_config(), corpus, asked);
     Trained unmasked = trained(page, "without mask", unmasked_config(), corpus, asked);
 
     page.say(
-        "Losses are nats a character. Then %zu replies that were not learnt from: the probability "
-        "of the right character after \"window, so \", its mean and the least; and what becomes of "
-        "them if the model goes on after \"past\" or \"within\", judged by rule.",
+        "Losses are nats a character (a nat is 1.44 bits), of the text that was learnt from and of "
+        "a part held out. Then %zu new replies: the probability of the right character after "
+        "\"window, so \", the mean and the least of them; and how many the model ends right or "
+        "wrong, or with neither answer, if it goes on after \"past\" or \"within\", judged by "
+        "rule.",
         kAsked);
     show_figures(page, {&mlp, &attention, &unmasked});
     page.claim(std::fabs(mlp.right_next - 0.5) <= 0.05,
@@ -181,8 +183,8 @@ void returns_desk(Page& page) {
     page.claim(attention.n_right >= 99, "and %zu of %zu replies are right", attention.n_right,
                kAsked);
     page.claim(unmasked.train_loss < 0.05 && unmasked.n_right <= 10,
-               "without the mask the training loss is %.3f, and %zu replies are right",
-               unmasked.train_loss, unmasked.n_right);
+               "without the mask the training loss is %.3f, yet only %zu of %zu replies are right",
+               unmasked.train_loss, unmasked.n_right, kAsked);
     page.say(
         "Without the mask each position sees the very character it has to predict, and learns to "
         "copy it. When it writes there is none to copy. One reply of each, after the bar:");

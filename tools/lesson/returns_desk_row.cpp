@@ -99,16 +99,17 @@ void show_attention(Page& page, const Trained& attention, const std::vector<Repl
         static_cast<size_t>(std::max_element(of_past.begin(), of_past.end()) - of_past.begin());
     page.say(
         "Where does attention look when it has read \"window, so \" and chooses what comes next? "
-        "The row of that position in head %zu of %zu, which looks for `past`:",
-        head, of_past.size());
+        "The %zu heads are numbered from 0; here is the row of that position in head %zu, which "
+        "looks for `past`, and of it the eight largest shares (1 character back is the last one "
+        "read):",
+        of_past.size(), head);
     show_decision(page, past[0], head);
     page.say(
         "To tell two words apart it is enough to find one of them. In a reply with `within` the "
         "same head finds no `past` at that distance, and stays with what is near:");
     show_decision(page, within[0], head);
     page.claim(of_past[head] > 0.5 && of_within[head] < 0.25,
-               "on the mean of all replies the head gives `past` %.3f of its attention, `within` "
-               "%.3f",
+               "of all replies, the head's mean share for `past` is %.3f, for `within` %.3f",
                of_past[head], of_within[head]);
     page.picture("returns-desk.svg",
                  heat_maps("Where one layer of attention looks after \"window, so \"",

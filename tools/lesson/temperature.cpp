@@ -101,10 +101,9 @@ std::vector<double> frequencies(const Matrix& logits, double temperature_) {
 
 std::vector<Matrix> divide_logits(Page& page, const Real& real) {
     page.say(
-        "Temperature t divides the logits, before the softmax. Below 1 it spreads them and the "
-        "best "
-        "gets more; above 1 it draws them together. It is the division of lesson 2 again: there "
-        "sqrt(head_dim) keeps the scores from being too far apart.");
+        "Temperature t divides the logits, before the softmax. Below 1 it spreads them, and the "
+        "best gets more; above 1 it draws them together. It is the division of lesson 2 again, "
+        "where sqrt(head_dim) keeps the scores from being too far apart.");
     std::vector<Matrix> probs;
     Names names;
     for (double t : kTemperatures) {
@@ -113,8 +112,8 @@ std::vector<Matrix> divide_logits(Page& page, const Real& real) {
         names.push_back(cli::format("t = %.1f", t));
     }
     show(page, real, "softmax(logits / t)", names, probs);
-    page.say("Entropy: %.2f bits at t = 0.5, %.2f at 1, %.2f at 2.", entropy_bits(probs[0]),
-             entropy_bits(probs[1]), entropy_bits(probs[2]));
+    page.say("The entropy says how open the choice is: %.2f bits at t = 0.5, %.2f at 1, %.2f at 2.",
+             entropy_bits(probs[0]), entropy_bits(probs[1]), entropy_bits(probs[2]));
     page.claim(entropy_bits(probs[0]) < entropy_bits(probs[1]) &&
                    entropy_bits(probs[1]) < entropy_bits(probs[2]),
                "the entropy grows with t");
@@ -126,15 +125,16 @@ std::vector<Matrix> divide_logits(Page& page, const Real& real) {
         expected.push_back((static_cast<double>(real.logits.x[first]) - real.logits.x[second]) /
                            kTemperatures[i]);
     }
-    page.claim_near("log(p of the best / p of the second) is the distance of their logits, over t",
-                    found, expected, 1e-5);
+    page.claim_near(
+        "log(p of the best / p of the second) is the difference of their logits, divided by t",
+        found, expected, 1e-5);
     return probs;
 }
 
 void divide_probs(Page& page, const Real& real, const Matrix& probs) {
     page.say(
-        "Dividing the probabilities afterwards does nothing: they then sum to 1 / t, and made to "
-        "sum to 1 they are what they were.");
+        "Dividing the probabilities, after the softmax, does nothing: they then sum to 1 / t, and "
+        "made to sum to 1 they are what they were.");
     Matrix divided = scaled(probs, 0.5f);
     float sum = static_cast<float>(row_sums(divided)[0]);
     Matrix again = scaled(divided, 1 / sum);
@@ -151,7 +151,8 @@ void temperature(Page& page) {
     page.title("temperature", "7  Temperature: which division it is");
     Real real = real_logits(page.math.compute());
     page.say(
-        "The small model inside gpt2 has read \"ROMEO:\\nI \" and has a logit for each of its "
+        "The small model inside gpt2 has read \"ROMEO:\\nI \" and has a logit (a score, before the "
+        "softmax) for each of its "
         "%zu letters. The %zu largest:",
         real.names.size(), kShown);
     show(page, real, "logits", {"logit"}, {real.logits});
