@@ -26,7 +26,7 @@ namespace {
 #include "kernels/panel_gemm_neon.inc"
 
 // sum [4] += the halves of four blocks, of four outputs each, times 16 of a row's integers.
-inline I add_dots(I sum, const int8x16_t (&halves)[kQ4Blocks], const int8_t* q) {
+MINIGPT_INLINE I add_dots(I sum, const int8x16_t (&halves)[kQ4Blocks], const int8_t* q) {
     const int8x16_t all = vld1q_s8(q);
     sum = vdotq_laneq_s32(sum, halves[0], all, 0);
     sum = vdotq_laneq_s32(sum, halves[1], all, 1);
