@@ -44,34 +44,34 @@ template <typename T>
 void panel_gemm_6x16(const PanelGemm& g) {
     switch (g.m) {
         case 1:
-            return rows<1, kPanelsOfOne, 4, T>(g);
+            return rows<1, kPanelsOfOne, T>(g);
         case 2:
-            return rows<2, kPanelsOfTwo, 4, T>(g);
+            return rows<2, kPanelsOfTwo, T>(g);
         case 3:
-            return rows<3, 1, kAcrossOfMany, T>(g);
+            return rows<3, 1, T, kAcrossOfMany>(g);
         case 4:
-            return rows<4, 1, kAcrossOfMany, T>(g);
+            return rows<4, 1, T, kAcrossOfMany>(g);
         case 5:
-            return rows<5, 1, kAcrossOfMany, T>(g);
+            return rows<5, 1, T, kAcrossOfMany>(g);
         default:
-            return rows<6, 1, kAcrossOfMany, T>(g);
+            return rows<6, 1, T, kAcrossOfMany>(g);
     }
 }
 
 void panel_gemm_q4_6x4(const PanelGemm& g) {
     switch (g.m) {
         case 1:
-            return rows<1, kPanelsOfOneQ4, 4, Q4>(g);
+            return rows<1, kPanelsOfOneQ4, Q4>(g);
         case 2:
-            return rows<2, 1, kAcrossOfTwoQ4, Q4>(g);
+            return rows<2, 1, Q4, kAcrossOfTwoQ4>(g);
         case 3:
-            return rows<3, 1, 1, Q4>(g);
+            return rows<3, 1, Q4, 1>(g);
         case 4:
-            return rows<4, 1, 1, Q4>(g);
+            return rows<4, 1, Q4, 1>(g);
         case 5:
-            return rows<5, 1, 1, Q4>(g);
+            return rows<5, 1, Q4, 1>(g);
         default:
-            return rows<6, 1, 1, Q4>(g);
+            return rows<6, 1, Q4, 1>(g);
     }
 }
 

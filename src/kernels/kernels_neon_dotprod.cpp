@@ -64,17 +64,17 @@ MINIGPT_INLINE void group_q4(V (&acc)[kSome][kPanels][kAcross], size_t p, size_t
 void panel_gemm_q4_6x4_dotprod(const PanelGemm& g) {
     switch (g.m) {
         case 1:
-            return rows<1, 4, 4, Q4>(g);
+            return rows<1, 4, Q4>(g);
         case 2:
-            return rows<2, 1, 4, Q4>(g);
+            return rows<2, 1, Q4>(g);
         case 3:
-            return rows<3, 1, 2, Q4>(g);
+            return rows<3, 1, Q4, 2>(g);
         case 4:
-            return rows<4, 1, 2, Q4>(g);
+            return rows<4, 1, Q4, 2>(g);
         case 5:
-            return rows<5, 1, 1, Q4>(g);
+            return rows<5, 1, Q4, 1>(g);
         default:
-            return rows<6, 1, 1, Q4>(g);
+            return rows<6, 1, Q4, 1>(g);
     }
 }
 
