@@ -53,7 +53,7 @@ struct Block {
 };
 
 // A single row waits for memory alone: `bytes` of each panel, from `ahead` on, come meanwhile.
-void ask_ahead(PanelGemm* g, size_t ahead, size_t bytes) {
+void set_next(PanelGemm* g, size_t ahead, size_t bytes) {
     g->next = static_cast<const char*>(g->b) + ahead;
     g->next_bytes = bytes;
 }
@@ -99,7 +99,7 @@ void compute_scores(const KernelTable& kernels, const Block& block, const float*
                            false};
             size_t panel = static_cast<size_t>(panel_bytes(cache.type, head_dim));
             if (end - i == 1)
-                ask_ahead(&g, kStreams * panel, panel);
+                set_next(&g, kStreams * panel, panel);
             panel_gemm(g);
         }
     }
@@ -139,7 +139,7 @@ void add_values(const KernelTable& kernels, const Block& block, float* c, size_t
                        nullptr,
                        j != 0};
         if (m == 1)
-            ask_ahead(&g, kAhead, static_cast<size_t>(panel_bytes(cache.type, end - j)));
+            set_next(&g, kAhead, static_cast<size_t>(panel_bytes(cache.type, end - j)));
         panel_gemm(g);
     }
 }
