@@ -191,7 +191,7 @@ public:
     // The tokens every sequence began with, by SessionOptions::prefix.
     size_t n_prefix() const;
 
-    const Model& model() const;  // one that is not open before create()
+    const Config& config() const;  // its model's; Config() before create()
     size_t n_seq() const { return n_seq_; }
     size_t n_ctx() const { return n_ctx_; }
 

@@ -160,7 +160,7 @@ namespace {
 
 Status check_rows(const Session& session, const Row* rows, size_t n_rows, const float* logits,
                   Buffers& b) {
-    size_t n_vocab = session.model().config().n_vocab;
+    size_t n_vocab = session.config().n_vocab;
     memset(b.n_new, 0, session.n_seq() * sizeof(size_t));
     for (size_t i = 0; i < n_rows; i++) {
         const Row& row = rows[i];

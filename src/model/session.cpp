@@ -209,10 +209,6 @@ Status session_bytes(const Model& model, const SessionOptions& options, size_t* 
     return Status();
 }
 
-namespace {
-const Model kClosed;
-}
-
 Session::~Session() {
     if (owned_)
         free(memory_);
@@ -253,8 +249,9 @@ Status Session::create(const Model& model, const SessionOptions& options) {
     return Status();
 }
 
-const Model& Session::model() const {
-    return model_ != nullptr ? *model_ : kClosed;
+const Config& Session::config() const {
+    static constexpr Config kNone;
+    return model_ != nullptr ? model_->config() : kNone;
 }
 
 size_t Session::n_past(size_t seq) const {

@@ -45,7 +45,7 @@ size_t longest_token(const Tokenizer& tokenizer) {
 }  // namespace
 
 Status Generator::State::allocate() {
-    size_t n_vocab = session->model().config().n_vocab;
+    size_t n_vocab = session->config().n_vocab;
     size_t n_ctx = session->n_ctx();
     size_t longest = longest_token(*tokenizer), longest_stop = 0;
     MINIGPT_TRY(sampler.create(options.sampler, n_vocab));
@@ -131,7 +131,7 @@ Status Generator::create(Session& session, const Tokenizer& tokenizer,
         return Status::error(Code::bad_argument, "%s: not with a session that has a prefix",
                              options.use_cache ? "overflow: slide" : "use_cache: off");
     }
-    size_t n_vocab = session.model().config().n_vocab;
+    size_t n_vocab = session.config().n_vocab;
     if (tokenizer.kind() != TokenizerKind::none && tokenizer.n_tokens() != n_vocab) {
         return Status::error(Code::bad_argument, "tokenizer: n_tokens is %zu, but n_vocab is %zu",
                              tokenizer.n_tokens(), n_vocab);
@@ -177,7 +177,7 @@ Status Generator::prompt(const int32_t* ids, size_t n_ids) {
                              "the prompt's length is %zu; expected the prefix's %zu or more", n_ids,
                              n_prefix);
     }
-    size_t n_vocab = s.session->model().config().n_vocab;
+    size_t n_vocab = s.session->config().n_vocab;
     for (size_t i = 0; i < n_ids; i++) {
         if (ids[i] < 0 || static_cast<size_t>(ids[i]) >= n_vocab) {
             return Status::error(Code::bad_id,

@@ -32,7 +32,7 @@ std::vector<Row> rows_of(const std::vector<int32_t>& ids, uint32_t seq = 0) {
 // The logits of every row, computed in calls of the given sizes.
 std::vector<float> run(Session& session, const std::vector<Row>& rows,
                        const std::vector<size_t>& calls) {
-    size_t n_vocab = session.model().config().n_vocab;
+    size_t n_vocab = session.config().n_vocab;
     std::vector<float> logits(rows.size() * n_vocab);
     size_t at = 0;
     for (size_t n : calls) {

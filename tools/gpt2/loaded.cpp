@@ -143,7 +143,7 @@ SessionOptions session_options(const Options& options, const Loaded& loaded) {
 
 void run_ids(Session& session, const Options& options, const int32_t* ids, size_t n_ids,
              size_t first, const TakeLogits& take) {
-    size_t n_vocab = session.model().config().n_vocab;
+    size_t n_vocab = session.config().n_vocab;
     size_t n_wanted = n_ids - first;
     size_t n_rows = std::max<size_t>(1, kLogitsBytes / (n_vocab * sizeof(float)));
     n_rows = options.use_cache ? std::min({n_rows, n_wanted, options.chunk}) : 1;

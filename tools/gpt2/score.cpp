@@ -37,7 +37,7 @@ size_t text_bytes(const Tokenizer& tokenizer, int32_t id) {
 Score score_ids(Session& session, const Options& options, const std::vector<int32_t>& ids,
                 size_t stride, const Tokenizer& tokenizer) {
     Score score;
-    size_t n_vocab = session.model().config().n_vocab;
+    size_t n_vocab = session.config().n_vocab;
     for_each_window(ids.size(), session.n_ctx(), stride, [&](size_t begin, size_t n, size_t first) {
         const int32_t* window = ids.data() + begin;
         run_ids(session, options, window, n, first, [&](size_t i, const float* row) {
