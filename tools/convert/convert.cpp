@@ -1,8 +1,10 @@
 #include "convert.h"
 
 #include <cstring>
-#include <future>
+#include <exception>
 #include <new>
+#include <system_error>
+#include <thread>
 
 #include "export.h"
 #include "file.h"
@@ -19,13 +21,8 @@ struct Tables {
     size_t n_bytes = 0;
 };
 
-#if defined(MINIGPT_NO_threads)
-constexpr std::launch kHowToRead = std::launch::deferred;
-#else
-constexpr std::launch kHowToRead = std::launch::async | std::launch::deferred;
-#endif
-
-// Reads a plan's tensors in order, each while the one before it is being written.
+// Reads a plan's tensors in order, each while the one before it is being written. No std::async:
+// ARM's oldest C++ library lacks what it takes on the CPUs after.
 class ReadAhead {
 public:
     ReadAhead(Checkpoint* checkpoint, const std::vector<PlannedTensor>& tensors)
@@ -33,39 +30,63 @@ public:
         start();
     }
 
+    ~ReadAhead() { wait(); }
+
     // The next tensor; it lies in memory until the call after.
     Status next(ArrayView* array) {
-        Read read = reading_.get();
-        *array = read.array;
+        wait();
+        if (!is_read_)
+            read();
+        if (failure_)
+            std::rethrow_exception(failure_);
+        *array = array_;
         n_read_++;
-        if (read.status.ok())
+        if (status_.ok())
             start();
-        return read.status;
+        return status_;
     }
 
 private:
-    struct Read {
-        Status status;
-        ArrayView array;
-    };
+    void read() {
+        try {
+            status_ = checkpoint_->read(tensors_[n_read_].source, &memory_[n_read_ % 2], &array_);
+        } catch (...) {
+            failure_ = std::current_exception();
+        }
+        is_read_ = true;
+    }
 
+    // Where no thread is to be had, next() reads.
     void start() {
+        is_read_ = false;
+#if !defined(MINIGPT_NO_threads)
         if (n_read_ == tensors_.size())
             return;
-        auto job = [this, i = n_read_] {
-            Read read;
-            read.status = checkpoint_->read(tensors_[i].source, &memory_[i % 2], &read.array);
-            return read;
-        };
-        // Where no thread is to be had, it is read in get().
-        reading_ = std::async(kHowToRead, job);
+        try {
+            reader_ = std::thread([this] { read(); });
+        } catch (const std::system_error&) {
+        }
+#endif
+    }
+
+    void wait() {
+#if !defined(MINIGPT_NO_threads)
+        if (reader_.joinable())
+            reader_.join();
+#endif
     }
 
     Checkpoint* checkpoint_;
     const std::vector<PlannedTensor>& tensors_;
     Scratch memory_[2];
     size_t n_read_ = 0;
-    std::future<Read> reading_;  // last: its destructor waits for the thread
+    bool is_read_ = false;  // what follows is of tensor n_read_
+    Status status_;
+    ArrayView array_;
+    std::exception_ptr failure_;
+#if !defined(MINIGPT_NO_threads)
+    std::thread reader_;
+#endif
 };
 
 class Conversion {
