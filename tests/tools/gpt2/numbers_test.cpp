@@ -69,6 +69,8 @@ std::vector<double> sliding_log_probs(const std::string& path, const std::vector
 
 TEST_CASE("gpt2 logits: the library's to the bit, of the last position or of all") {
     SmallModels models;
+    const Compute best;  // its bits may be its own
+    const std::string isa = best.exact() ? "scalar" : best.isa();
     for (const std::string& path : {models.bytes, models.none}) {
         std::vector<int> ids = some_ids(13);
         auto expected = logits_of(path, ids);
@@ -76,7 +78,7 @@ TEST_CASE("gpt2 logits: the library's to the bit, of the last position or of all
         CHECK(last["ids"].numbers<int>() == ids);
         CHECK(last["logits"].numbers<float>() == expected.back());
         for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
-                 {"-t", "2"}, {"--chunk", "5"}, {"--no-cache"}, {"--isa", "scalar"}}) {
+                 {"-t", "2"}, {"--chunk", "5"}, {"--no-cache"}, {"--isa", isa}}) {
             std::vector<std::string> args = {"logits", "-m", path, "--ids", joined(ids), "--all"};
             args.insert(args.end(), more.begin(), more.end());
             Json all = Json::parse(gpt2(args).out);
@@ -181,4 +183,24 @@ TEST_CASE("gpt2 inspect: configuration, parameters, tensors and memory") {
         CAPTURE(word);
         CHECK(text.find(word) != std::string::npos);
     }
+}
+
+TEST_CASE("gpt2 inspect: says whether the kernels have the bits of every machine") {
+    SmallModels models;
+    bool present;
+    for (size_t i = 0; const char* isa = isa_name(i, &present); i++) {
+        if (!present)
+            continue;
+        CAPTURE(std::string(isa));
+        Compute compute;
+        REQUIRE(compute.create(1, isa).ok());
+        std::vector<std::string> args = {"inspect", "-m", models.none, "--isa", isa};
+        CHECK((gpt2(args).out.find("the bits are its own") == std::string::npos) ==
+              compute.exact());
+        args.push_back("--json");
+        Json json = Json::parse(gpt2(args).out);
+        CHECK(json["isa"].text == isa);
+        CHECK(json["equal_bits"].boolean() == compute.exact());
+    }
+    CHECK(gpt2({"--version"}).out.find("scalar (bits of its own)") == std::string::npos);
 }
