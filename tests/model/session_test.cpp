@@ -227,6 +227,10 @@ TEST_CASE("session: every table and every number of threads give the same bits")
     for (size_t c = 0; c < configs.size() * std::size(kTypes); c++) {
         const NamedConfig& named = configs[c / std::size(kTypes)];
         ElementType type = kTypes[c % std::size(kTypes)];
+        // A quick run has f32 of each model, and of each other type some models.
+        size_t other = c / std::size(kTypes) % std::size(kTypes);
+        if (is_quick() && type != ElementType::f32 && type != kTypes[other])
+            continue;
         CAPTURE(std::string(named.name));
         CAPTURE(std::string(name_of(type)));
         Loaded loaded(named.config, 5, type);
