@@ -121,10 +121,11 @@ struct KernelTable {
     void (*erf)(float* y, const float* x, size_t n);
 
     // For measuring the machine. fma_chains runs n steps of as many independent chains of
-    // x = fma(x, factor, term) as keep a core busy, and returns how many fma that were;
-    // read_streams reads kReadStreams arrays of n floats, `stride` apart, side by side.
+    // x = fma(x, factor, x) as keep a core busy, each one instruction where there is an fma, and
+    // returns how many fma that were; read_streams reads kReadStreams arrays of n floats, `stride`
+    // apart, side by side.
     //
-    //   x     [kPanel + 2]  the chains' starts, factor, term; in and out
+    //   x     [kPanel + 1]  the chains' starts, factor; in and out
     //   sink  [kPanel]      out; something that depends on all that was read
     //   n     of read_streams: a multiple of kPanel
     size_t (*fma_chains)(float* x, size_t n);
