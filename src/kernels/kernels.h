@@ -1,4 +1,5 @@
-// The table of kernels: small loops over arrays, one set per ISA, all with the same bits.
+// The table of kernels: small loops over arrays, one set per ISA, all with the same bits but for
+// those that are not exact: muladd's fma is a product and a sum, each rounded.
 //
 // Every sum is ordered as the design's "One arithmetic" says: products over k in one f32
 // accumulator per output, upwards, by fma; rows in 16 lanes, added pairwise at the end. Kernels

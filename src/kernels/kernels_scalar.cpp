@@ -1,4 +1,4 @@
-// The reference: the plainest loops that are right. Every other table gives the same bits.
+// The reference: the plainest loops that are right. Every other exact table gives the same bits.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
