@@ -299,6 +299,7 @@ TEST_CASE("train program: a wrong command line is status 2 and names what is wro
              {{"--embd", "30"}, "--embd: found 30"},
              {{"--type", "f8"}, "--type: found f8"},
              {{"--model", "rnn"}, "--model: found rnn"},
+             {{"--type", "q5"}, "--type: found q5, expected f32, f16, bf16, q8 or q4"},
              {{"--wings", "2"}, "unknown option --wings"},
              {{"more.txt"}, "one TEXT"},
              {{"--lr-end", "-1"}, "--lr-end: found -1"},
