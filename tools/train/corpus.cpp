@@ -50,29 +50,9 @@ Status Vocabulary::of_tables(const void* tables, size_t bytes) {
 Status Vocabulary::encode(const std::string& text, std::vector<int32_t>* ids) const {
     ids->resize(text.size());
     size_t n = 0;
-    Status status =
-        tokenizer_.encode(text.data(), text.size(), false, ids->data(), ids->size(), &n);
+    MINIGPT_TRY(tokenizer_.encode(text.data(), text.size(), false, ids->data(), ids->size(), &n));
     ids->resize(n);
-    return status.code() == Code::bad_text ? unknown_in(text, status) : status;
-}
-
-// The same error, with the character as it looks.
-Status Vocabulary::unknown_in(const std::string& text, const Status& status) const {
-    const unsigned char* bytes = reinterpret_cast<const unsigned char*>(text.data());
-    if (tokenizer_.kind() != TokenizerKind::chars)
-        return status;
-    for (size_t at = 0, n = 0; at < text.size(); at += n) {
-        n = convert::utf8_length(bytes + at, text.size() - at);
-        if (n == 0)
-            return Status::error(Code::bad_text, "not UTF-8 at byte %zu", at);
-        if (tokenizer_.find(text.data() + at, n) >= 0)
-            continue;
-        if (bytes[at] < 0x20)
-            break;
-        return Status::error(Code::bad_text, "'%s' at byte %zu is not in the vocabulary",
-                             text.substr(at, n).c_str(), at);
-    }
-    return status;
+    return Status();
 }
 
 std::string Vocabulary::decode(const std::vector<int32_t>& ids) const {

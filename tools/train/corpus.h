@@ -33,8 +33,6 @@ public:
     std::string decode(const std::vector<int32_t>& ids) const;
 
 private:
-    Status unknown_in(const std::string& text, const Status& status) const;
-
     std::vector<uint64_t> tables_;
     size_t n_bytes_ = 0;
     Tokenizer tokenizer_;

@@ -222,7 +222,7 @@ TEST_CASE("train program: a vocabulary from a weight file") {
           gpt2({"tokenize", "-m", place.model, "-p", "the"}).out);
     write(place.text, contents(place.text) + "Q");
     check_refused(place.train(small({"--vocab", place.model}), other), 1,
-                  "text.txt: 'Q' at byte 600 is not in the vocabulary");
+                  "text.txt: text: 'Q' (U+0051) at byte 600 is not in the model's vocabulary");
     const std::string whole = contents(place.model);
     for (size_t at = 0; at < whole.size(); at += whole.size() / 40) {
         std::string damaged = whole;
