@@ -1,7 +1,7 @@
 #include "emit.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstring>
 
 #include "emit_elf.h"
 #include "file.h"
@@ -16,115 +16,19 @@ constexpr size_t kPiece = 64 << 10;  // bytes read at a time
 constexpr size_t kAcross = 24;       // numbers in a line of C
 
 // Keywords of C up to C23 and of C++ up to C++20, those of GNU C, what <stddef.h> declares, names
-// that compilers define, and main.
-constexpr const char* kTaken[] = {"alignas",
-                                  "alignof",
-                                  "and",
-                                  "and_eq",
-                                  "asm",
-                                  "auto",
-                                  "bitand",
-                                  "bitor",
-                                  "bool",
-                                  "break",
-                                  "case",
-                                  "catch",
-                                  "char",
-                                  "char16_t",
-                                  "char32_t",
-                                  "char8_t",
-                                  "class",
-                                  "co_await",
-                                  "co_return",
-                                  "co_yield",
-                                  "compl",
-                                  "concept",
-                                  "const",
-                                  "const_cast",
-                                  "consteval",
-                                  "constexpr",
-                                  "constinit",
-                                  "continue",
-                                  "decltype",
-                                  "default",
-                                  "delete",
-                                  "do",
-                                  "double",
-                                  "dynamic_cast",
-                                  "else",
-                                  "enum",
-                                  "explicit",
-                                  "export",
-                                  "extern",
-                                  "false",
-                                  "float",
-                                  "for",
-                                  "friend",
-                                  "goto",
-                                  "if",
-                                  "inline",
-                                  "int",
-                                  "long",
-                                  "mutable",
-                                  "namespace",
-                                  "new",
-                                  "noexcept",
-                                  "not",
-                                  "not_eq",
-                                  "nullptr",
-                                  "operator",
-                                  "or",
-                                  "or_eq",
-                                  "private",
-                                  "protected",
-                                  "public",
-                                  "register",
-                                  "reinterpret_cast",
-                                  "requires",
-                                  "restrict",
-                                  "return",
-                                  "short",
-                                  "signed",
-                                  "sizeof",
-                                  "static",
-                                  "static_assert",
-                                  "static_cast",
-                                  "struct",
-                                  "switch",
-                                  "template",
-                                  "this",
-                                  "thread_local",
-                                  "throw",
-                                  "true",
-                                  "try",
-                                  "typedef",
-                                  "typeid",
-                                  "typename",
-                                  "typeof",
-                                  "typeof_unqual",
-                                  "union",
-                                  "unsigned",
-                                  "using",
-                                  "virtual",
-                                  "void",
-                                  "volatile",
-                                  "wchar_t",
-                                  "while",
-                                  "xor",
-                                  "xor_eq",
-                                  "NULL",
-                                  "max_align_t",
-                                  "nullptr_t",
-                                  "offsetof",
-                                  "ptrdiff_t",
-                                  "size_t",
-                                  "unreachable",
-                                  "arm",
-                                  "i386",
-                                  "linux",
-                                  "riscv",
-                                  "unix",
-                                  "main"};
+// that compilers define, and main; a space before and after each.
+constexpr char kTaken[] =
+    " "
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char "
+    "char16_t char32_t char8_t class co_await co_return co_yield compl concept const "
+    "const_cast consteval constexpr constinit continue decltype default delete do double "
+    "dynamic_cast else enum explicit export extern false float for friend goto if inline "
+    "int long mutable namespace new noexcept not not_eq nullptr operator or or_eq "
+    "private protected public register reinterpret_cast requires restrict return short "
+    "signed sizeof static static_assert static_cast struct switch template this "
+    "thread_local throw true try typedef typeid typename typeof typeof_unqual union "
+    "unsigned using virtual void volatile wchar_t while xor xor_eq NULL max_align_t "
+    "nullptr_t offsetof ptrdiff_t size_t unreachable arm i386 linux riscv unix main ";
 
 // Hands the file out piece by piece.
 template <typename F>
@@ -211,8 +115,7 @@ bool is_symbol(const std::string& name) {
     // C11 7.1.3: these are the compiler's and its library's.
     bool is_reserved = name.compare(0, 2, "__") == 0 ||
                        (name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
-    return is_name && !is_reserved &&
-           std::find(std::begin(kTaken), std::end(kTaken), name) == std::end(kTaken);
+    return is_name && !is_reserved && strstr(kTaken, (" " + name + " ").c_str()) == nullptr;
 }
 
 Failure emit(const Options& options, std::string* text) {
