@@ -174,8 +174,8 @@ Status Generator::prompt(const int32_t* ids, size_t n_ids) {
     size_t n_prefix = s.session->n_prefix();
     if (n_ids <= n_prefix) {
         return Status::error(Code::bad_argument,
-                             "the prompt's length is %zu; expected the prefix's %zu or more", n_ids,
-                             n_prefix);
+                             "the prompt's length is %zu; expected more than the prefix's %zu",
+                             n_ids, n_prefix);
     }
     size_t n_vocab = s.session->config().n_vocab;
     for (size_t i = 0; i < n_ids; i++) {

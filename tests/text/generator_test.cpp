@@ -332,6 +332,25 @@ TEST_CASE("generator: allocates nothing after create") {
     CHECK(n_pieces == 60);
 }
 
+TEST_CASE("generator: a prompt goes on from the session's prefix, with a token at least") {
+    Fixture f(16);
+    Result alone = run(f.session, f.tokenizer, seeded(6), some_ids(5));
+    Session prefix, session;
+    REQUIRE(prefix.create(f.model, {}).ok());
+    for (int32_t id : some_ids(3)) {
+        Row row = {id, 0, false};
+        REQUIRE(prefix.forward(&row, 1, nullptr).ok());
+    }
+    SessionOptions options;
+    options.prefix = &prefix;
+    REQUIRE(session.create(f.model, options).ok());
+    CHECK(run(session, f.tokenizer, seeded(6), some_ids(5)).ids == alone.ids);
+    Generator g;
+    REQUIRE(g.create(session, f.tokenizer, seeded(6)).ok());
+    CHECK(std::string(g.prompt(some_ids(3).data(), 3).message()) ==
+          "the prompt's length is 3; expected more than the prefix's 3");
+}
+
 TEST_CASE("generator: what cannot be is refused by name") {
     Fixture f(8);
     Generator g;
