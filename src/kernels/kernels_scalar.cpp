@@ -155,6 +155,7 @@ void interleave_scalar(float* y, const float* x, size_t ldx, size_t m, size_t k)
             y[i * m + j] = x[j * ldx + i];
     }
 }
+
 void exp_scalar(float* y, const float* x, size_t n) {
     map<exp_full>(y, x, n);
 }

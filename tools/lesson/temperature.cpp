@@ -152,8 +152,7 @@ void temperature(Page& page) {
     Real real = real_logits(page.math.compute());
     page.say(
         "The small model inside gpt2 has read \"ROMEO:\\nI \" and has a logit (a score, before the "
-        "softmax) for each of its "
-        "%zu letters. The %zu largest:",
+        "softmax) for each of its %zu letters. The %zu largest:",
         real.names.size(), kShown);
     show(page, real, "logits", {"logit"}, {real.logits});
     std::vector<Matrix> probs = divide_logits(page, real);
