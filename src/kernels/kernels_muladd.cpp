@@ -47,111 +47,11 @@ inline V fma(V a, V b, V c) {
 
 #include "kernels/tile_edges.inc"
 
-// What a panel's numbers are widened by, and q4's pairs: 16 bits twice in each 32.
 #if defined(__x86_64__)
-
 #include "kernels/interleave_x86.inc"
-
-inline V load_wide(const float* p) {
-    return _mm_loadu_ps(p);
-}
-// A half's bits below an f32's sign are an f32 of an exponent 112 less, subnormals too; those of
-// the highest exponent are infinities and NaN.
-inline V load_wide(const F16* p) {
-    I high = _mm_unpacklo_epi16(isplat(0), _mm_loadl_epi64(reinterpret_cast<const I*>(p)));
-    I bits = _mm_and_si128(_mm_srai_epi32(high, 3), isplat(0x8fffffff));
-    V wide = mul(as_float(bits), splat(5.192296858534828e33f));  // 2^112
-    M finite = less(absolute(wide), splat(65536.0f));
-    return _mm_or_ps(wide, _mm_andnot_ps(finite, splat(__builtin_inff())));
-}
-inline V load_wide(const Bf16* p) {
-    I half = _mm_loadl_epi64(reinterpret_cast<const I*>(p));
-    return as_float(_mm_unpacklo_epi16(isplat(0), half));
-}
-inline V load_bytes(const int8_t* p) {
-    int32_t four;
-    memcpy(&four, p, sizeof four);
-    I bytes = _mm_cvtsi32_si128(four);
-    I words = _mm_unpacklo_epi8(bytes, bytes);
-    return _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24));
-}
-inline I load_int(const void* p) {
-    return _mm_loadu_si128(static_cast<const I*>(p));
-}
-template <int kShift>
-inline I halves(I x) {
-    return _mm_and_si128(_mm_srli_epi32(x, kShift), isplat(0x000f000f));
-}
-inline I even_bytes(I x) {
-    return _mm_srai_epi16(_mm_slli_epi16(x, 8), 8);
-}
-inline I odd_bytes(I x) {
-    return _mm_srai_epi16(x, 8);
-}
-inline I add_products(I sum, I a, I b) {
-    return iadd(sum, _mm_madd_epi16(a, b));
-}
-inline V to_float(I x) {
-    return _mm_cvtepi32_ps(x);
-}
-
-// Of 16 registers a tile of six rows has 12 accumulators.
-constexpr size_t kAcrossOfOne = 4, kAcrossOfTwo = 4, kAcrossOfMany = 2;
-constexpr size_t kAcrossOfOneQ4 = 4, kAcrossOfTwoQ4 = 2;
-
+#include "kernels/widen_sse2.inc"
 #else
-
-inline V load_wide(const float* p) {
-    return *p;
-}
-inline V load_wide(const F16* p) {
-    return f16_to_float(p->bits);
-}
-inline V load_wide(const Bf16* p) {
-    return bf16_to_float(p->bits);
-}
-inline V load_bytes(const int8_t* p) {
-    return static_cast<float>(*p);
-}
-inline I load_int(const void* p) {
-    I bits;
-    memcpy(&bits, p, sizeof bits);
-    return bits;
-}
-template <int kShift>
-inline I halves(I x) {
-    return x >> kShift & 0x000f000f;
-}
-// The instructions of version 6 for two 16-bit numbers, or what they do.
-#if defined(__ARM_FEATURE_SIMD32)
-inline I even_bytes(I x) {
-    return static_cast<I>(__sxtb16(static_cast<int8x4_t>(x)));
-}
-inline I add_products(I sum, I a, I b) {
-    return static_cast<I>(
-        __smlad(static_cast<int16x2_t>(a), static_cast<int16x2_t>(b), static_cast<int32_t>(sum)));
-}
-#else
-inline I even_bytes(I x) {
-    return (x & 0x00ff00ff) + ((x & 0x00800080) << 1) * 0xff;
-}
-inline I add_products(I sum, I a, I b) {
-    int32_t low = static_cast<int16_t>(a) * static_cast<int16_t>(b);
-    int32_t high = static_cast<int16_t>(a >> 16) * static_cast<int16_t>(b >> 16);
-    return sum + static_cast<I>(low) + static_cast<I>(high);
-}
-#endif
-inline I odd_bytes(I x) {
-    return even_bytes(x >> 8);
-}
-inline V to_float(I x) {
-    return static_cast<float>(static_cast<int32_t>(x));
-}
-
-// Of VFP's 32 registers a tile of six rows has 24 accumulators.
-constexpr size_t kAcrossOfOne = 16, kAcrossOfTwo = 8, kAcrossOfMany = 4;
-constexpr size_t kAcrossOfOneQ4 = 2, kAcrossOfTwoQ4 = 1;
-
+#include "kernels/widen_vfp.inc"
 #endif
 
 #include "kernels/panel_gemm.inc"
@@ -276,10 +176,6 @@ void panel_gemm_q4_6x4(const PanelGemm& g) {
             return rows<6, 1, Q4, 1>(g);
     }
 }
-
-#if !defined(__x86_64__)
-constexpr auto interleave = interleave_scalar;
-#endif
 
 }  // namespace
 
