@@ -7,6 +7,7 @@
 
 #include "minigpt/model.h"
 #include "tests/allocation_trap.h"
+#include "tests/element_types.h"
 #include "tests/model/random_model.h"
 #include "tests/quick.h"
 #include "tests/threads.h"
@@ -77,9 +78,6 @@ std::vector<size_t> ones(size_t n) {
     return std::vector<size_t>(n, 1);
 }
 
-constexpr ElementType kTypes[] = {ElementType::f32, ElementType::f16, ElementType::bf16,
-                                  ElementType::q8, ElementType::q4};
-
 struct Loaded {
     explicit Loaded(const Config& config, unsigned seed = 1, ElementType type = ElementType::f32)
         : arrays(random_arrays(config, seed)), image(make(config, type)) {
@@ -119,7 +117,7 @@ TEST_CASE("session: logits agree with float64, for every field that changes the 
 // logit's sum over 60 to 200 gathers a few hundredths.
 TEST_CASE("session: logits of reduced weights agree with float64 of the same weights") {
     for (const NamedConfig& named : odd_configs()) {
-        for (ElementType type : kTypes) {
+        for (ElementType type : test::computed()) {
             CAPTURE(std::string(named.name));
             CAPTURE(std::string(name_of(type)));
             Loaded loaded(named.config, 18, type);
@@ -148,7 +146,7 @@ TEST_CASE("session: logits of reduced weights agree with float64 of the same wei
 
 TEST_CASE("session: prefill of n, any split, n decodes and any max_rows are the same bits") {
     for (const NamedConfig& named : odd_configs()) {
-        for (ElementType type : kTypes) {
+        for (ElementType type : test::computed()) {
             CAPTURE(std::string(named.name));
             CAPTURE(std::string(name_of(type)));
             Loaded loaded(named.config, 3, type);
@@ -182,6 +180,8 @@ TEST_CASE("session: an f16 or q8 cache gives the same bits however it is filled,
     for (size_t c = 0; c < 2 * configs.size(); c++) {
         const NamedConfig& named = configs[c / 2];
         const KvType kv = c % 2 == 0 ? KvType::f16 : KvType::q8;
+        if (test::computed({c % 2 == 0 ? ElementType::f16 : ElementType::q8}).empty())
+            continue;
         CAPTURE(std::string(named.name));
         CAPTURE(static_cast<int>(kv));
         Loaded loaded(named.config, 20);
@@ -224,12 +224,13 @@ TEST_CASE("session: an f16 or q8 cache gives the same bits however it is filled,
 TEST_CASE("session: every table and every number of threads give the same bits") {
     size_t n_tables = 0;
     std::vector<NamedConfig> configs = odd_configs();
-    for (size_t c = 0; c < configs.size() * std::size(kTypes); c++) {
-        const NamedConfig& named = configs[c / std::size(kTypes)];
-        ElementType type = kTypes[c % std::size(kTypes)];
+    const std::vector<ElementType> types = test::computed();
+    for (size_t c = 0; c < configs.size() * types.size(); c++) {
+        const NamedConfig& named = configs[c / types.size()];
+        ElementType type = types[c % types.size()];
         // A quick run has f32 of each model, and of each other type some models.
-        size_t other = c / std::size(kTypes) % std::size(kTypes);
-        if (is_quick() && type != ElementType::f32 && type != kTypes[other])
+        size_t other = c / types.size() % types.size();
+        if (is_quick() && type != ElementType::f32 && type != types[other])
             continue;
         CAPTURE(std::string(named.name));
         CAPTURE(std::string(name_of(type)));
@@ -320,9 +321,10 @@ TEST_CASE("session: subnormal weights are no zeros, under any table that is aske
 
 TEST_CASE("session: a row alone and the same row among others are the same bits") {
     std::vector<NamedConfig> configs = odd_configs();
-    for (size_t c = 0; c < configs.size() * std::size(kTypes); c++) {
-        const NamedConfig& named = configs[c / std::size(kTypes)];
-        ElementType type = kTypes[c % std::size(kTypes)];
+    const std::vector<ElementType> types = test::computed();
+    for (size_t c = 0; c < configs.size() * types.size(); c++) {
+        const NamedConfig& named = configs[c / types.size()];
+        ElementType type = types[c % types.size()];
         CAPTURE(std::string(named.name));
         CAPTURE(std::string(name_of(type)));
         Loaded loaded(named.config, 7, type);

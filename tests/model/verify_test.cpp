@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "tests/allocation_trap.h"
+#include "tests/element_types.h"
 #include "tests/model/random_model.h"
 #include "tests/temp_folder.h"
 
@@ -64,7 +65,8 @@ void seal_self_test(Image& image) {
 
 TEST_CASE("verify: what was written is equal, on every table and number of threads") {
     for (const NamedConfig& named : odd_configs()) {
-        for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
+        for (ElementType type :
+             test::computed({ElementType::f32, ElementType::f16, ElementType::bf16})) {
             CAPTURE(std::string(named.name));
             Image image = make_image(named.config, random_arrays(named.config, 3), tested(type));
             Model model;

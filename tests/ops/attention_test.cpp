@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/half.h"
+#include "tests/element_types.h"
 #include "tests/ops/support.h"
 
 using namespace minigpt;
@@ -25,7 +26,7 @@ struct Sequence {
     KvCache cache() { return {k.floats(), v.floats(), type, n_head, head_dim, n_ctx}; }
 };
 
-constexpr ElementType kCacheTypes[] = {ElementType::f32, ElementType::f16, ElementType::q8};
+const std::vector<ElementType> kCacheTypes = {ElementType::f32, ElementType::f16, ElementType::q8};
 
 // Rows of q, k, v side by side, as a model has them.
 struct Rows {
@@ -150,7 +151,7 @@ TEST_CASE("attention: the bits of its definition, for any split, threads and tab
         size_t n_head, head_dim;
     };
     for (Shape shape : {Shape{2, 16}, Shape{3, 7}, Shape{1, 64}, Shape{2, 33}}) {
-        for (ElementType type : kCacheTypes) {
+        for (ElementType type : test::computed(kCacheTypes)) {
             CAPTURE(std::string(name_of(type)));
             const size_t n = 75;
             Rows rows(n, shape.n_head * shape.head_dim, numbers);
@@ -178,7 +179,7 @@ TEST_CASE("attention: with a prefix in another cache it is the same bits as with
     Numbers numbers(34);
     const size_t n_head = 2, head_dim = 40, n = 130;
     Rows rows(n, n_head * head_dim, numbers);
-    for (ElementType type : kCacheTypes) {
+    for (ElementType type : test::computed(kCacheTypes)) {
         CAPTURE(std::string(name_of(type)));
         std::vector<float> wants[2];
         test::for_each_compute([&](const Compute& compute) {
@@ -212,7 +213,7 @@ TEST_CASE(
         k[head_dim + e] = v[head_dim + e] = 1e38f;
         k[2 * head_dim + e] = v[2 * head_dim + e] = 1e-30f;
     }
-    for (ElementType type : {ElementType::f16, ElementType::q8}) {
+    for (ElementType type : test::computed({ElementType::f16, ElementType::q8})) {
         Sequence s(1, head_dim, 16, type);
         const Compute compute;
         test::Memory scratch(attention_scratch_bytes(compute, 16, head_dim));
@@ -265,7 +266,7 @@ TEST_CASE("attention: a rewound cache's old positions are never read") {
     const size_t n_head = 2, width = 40;
     Rows rows(40, width, numbers);
     test::for_each_compute([&](const Compute& compute) {
-        for (ElementType type : kCacheTypes) {
+        for (ElementType type : test::computed(kCacheTypes)) {
             std::vector<float> want = definition(compute.kernels(), rows, n_head, type);
             Sequence s(n_head, width / n_head, 64, type);
             test::Memory scratch(attention_scratch_bytes(compute, 64, s.head_dim));

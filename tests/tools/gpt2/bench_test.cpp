@@ -5,6 +5,7 @@
 
 #include "program.h"
 #include "small_models.h"
+#include "tests/element_types.h"
 #include "tests/json.h"
 #include "tests/quick.h"
 #include "tests/threads.h"
@@ -13,6 +14,8 @@ using namespace minigpt;
 using namespace minigpt::test;
 
 TEST_CASE("gpt2 bench: every measurement is there and positive") {
+    if (!::test::can_run("models/shakespeare.mgpt"))
+        return;
     if (is_quick()) {
         MESSAGE("skipped: an emulated program cannot start itself again");
         return;

@@ -11,6 +11,7 @@
 #include "minigpt/minigpt.h"
 #include "minigpt/ops.h"
 #include "minigpt/verify.h"
+#include "tests/element_types.h"
 #include "tests/quick.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
@@ -83,6 +84,8 @@ struct Clerk {
 }  // namespace
 
 TEST_CASE("models: the returns desk knows what the word far back decided") {
+    if (!::test::can_run("models/returns-desk.mgpt"))
+        return;
     Clerk clerk("models/returns-desk.mgpt");
     Compute compute;
     CHECK(verify(clerk.model, compute).ok());
@@ -104,7 +107,7 @@ TEST_CASE("models: the returns desk knows what the word far back decided") {
 
 TEST_CASE("models: Shakespeare predicts the held-back tenth at 1.50 nats a character, in 1.5 MB") {
     std::string source = minigpt::test::outside_data("text/tinyshakespeare.txt");
-    if (source.empty())
+    if (source.empty() || !::test::can_run("models/shakespeare.mgpt"))
         return;
     std::string why = too_slow();
     if (!why.empty()) {
