@@ -173,11 +173,6 @@ int _read(int, char*, int) {
 int _write(int, char*, int) {
     return -1;
 }
-// Nothing static is destroyed: the program does not end.
-void* __dso_handle;
-int __aeabi_atexit(void*, void (*)(void*), void*) {
-    return 0;
-}
 [[noreturn]] void abort() {
     trap("abort was called\n");
 }
