@@ -66,6 +66,8 @@ UNSCHEDULED := $(if $(findstring clang,$(CXX)),-mllvm -enable-misched=false,-fno
 NEONFLAGS  += $(if $(filter aarch64% arm-linux-%,$(MACHINE)),$(UNSCHEDULED))
 # Dot products are no part of aarch64's base; the last of such flags counts.
 DOTPRODFLAGS := $(if $(filter aarch64% arm64%,$(MACHINE)),-march=armv8.2-a+dotprod)
+# Beside faster kernels the scalar ones are there to compare with: a quarter of the code at -Os.
+SCALARFLAGS := $(if $(ISA),,$(if $(filter x86_64-% aarch64% arm64% arm-linux-%,$(MACHINE)),$(patsubst -O2,-Os,$(filter -O2,$(CXXFLAGS)))))
 
 # Measuring needs a clock, which comes with a system that has files, too.
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
@@ -117,7 +119,8 @@ $(shell mkdir -p $(BUILD)/obj; echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)
 
 $(BUILD)/obj/src/%.o: src/%.cpp $(STAMP)
 	$(call say,CXX)
-	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(if $(findstring neon,$<),$(NEONFLAGS)) $(CXXFLAGS) $(if $(findstring dotprod,$<),$(DOTPRODFLAGS)) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(if $(findstring neon,$<),$(NEONFLAGS)) $(CXXFLAGS) $(if $(findstring dotprod,$<),$(DOTPRODFLAGS)) \
+	    $(if $(findstring scalar,$<),$(SCALARFLAGS)) -c -o $@ $<
 $(BUILD)/obj/tools/%.o: tools/%.cpp $(STAMP)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ $<
