@@ -20,6 +20,7 @@ bool always() {
 struct Candidate {
     const KernelTable* table;
     bool (*present)();
+    bool (*wanted)() = always;  // unasked
 };
 
 // A build of `make ISA=scalar` has no other kernels.
@@ -75,8 +76,14 @@ bool has_neon_vfpv4() {
     return (getauxval(AT_HWCAP) & wanted) == wanted;
 }
 
-const Candidate kCandidates[] = {
-    {&kNeonKernels, has_neon_vfpv4}, {&kMuladdKernels, always}, {&kScalarKernels, always}};
+// With VFPv4 and no NEON the equal bits come before speed.
+bool lacks_vfpv4() {
+    return (getauxval(AT_HWCAP) >> 16 & 1) == 0;
+}
+
+const Candidate kCandidates[] = {{&kNeonKernels, has_neon_vfpv4},
+                                 {&kMuladdKernels, always, lacks_vfpv4},
+                                 {&kScalarKernels, always}};
 
 #elif defined(__arm__) && !defined(__ARM_FEATURE_FMA)
 
@@ -105,7 +112,7 @@ const KernelTable& best_kernels() {
     const KernelTable* table = best.load(std::memory_order_relaxed);
     if (table == nullptr) {
         size_t index = 0;
-        while (!kCandidates[index].present())
+        while (!kCandidates[index].present() || !kCandidates[index].wanted())
             ++index;  // scalar, the last, always is
         table = kCandidates[index].table;
         best.store(table, std::memory_order_relaxed);
