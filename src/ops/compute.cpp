@@ -1,5 +1,6 @@
 #include "minigpt/compute.h"
 
+#include <cstdio>
 #include <cstring>
 
 #include "base/fp_environment.h"
@@ -31,6 +32,19 @@ void Compute::share(const Compute& other) {
     }
 }
 
+namespace {
+
+Status unknown_isa(const char* isa) {
+    char known[80] = "";
+    for (size_t i = 0; isa_name(i, nullptr) != nullptr; ++i) {
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s%s", i == 0 ? "" : ", ", isa_name(i, nullptr));
+    }
+    return Status::error(Code::bad_argument, "isa %s: unknown; this build has %s", isa, known);
+}
+
+}  // namespace
+
 Status Compute::create(size_t n_threads, const char* isa) {
     if (n_threads > kMaxThreads) {
         return Status::error(Code::bad_argument, "n_threads: found %zu, expected at most %zu",
@@ -48,13 +62,13 @@ Status Compute::create(size_t n_threads, const char* isa) {
             if (strcmp(choice.name, isa) != 0)
                 continue;
             if (!choice.present) {
-                return Status::error(Code::not_supported, "isa: this CPU has no %s", isa);
+                return Status::error(Code::not_supported, "isa %s: this CPU has no such kernels",
+                                     isa);
             }
             table = choice.table;
         }
         if (table == nullptr) {
-            return Status::error(Code::bad_argument,
-                                 "isa: found %s, which this build does not know", isa);
+            return unknown_isa(isa);
         }
     }
     ThreadPool* pool = nullptr;

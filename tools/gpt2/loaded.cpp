@@ -25,7 +25,7 @@ void create_compute(const Options& options, Compute* compute) {
     Status status = compute->create(options.n_threads, isa);
     if (status.ok())
         return;
-    std::string message = (isa != nullptr ? "--isa " + *options.isa + ": " : "") + status.message();
+    std::string message = (isa != nullptr ? "--" : "") + std::string(status.message());
     throw Error{status.code() == Code::bad_argument ? kMisused : kRefused, message};
 }
 

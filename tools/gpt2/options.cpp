@@ -249,7 +249,7 @@ std::string help_text(Command command, bool named) {
         out +=
             "\nText goes to stdout as it is made, all else to stderr. An empty prompt begins "
             "with\n<|endoftext|>. The same model, prompt, flags and seed give the same text "
-            "everywhere.\n";
+            "everywhere,\nbut for CPUs whose kernels have bits of their own, as --version says.\n";
     }
     out +=
         "\nExit status: 0 done, 1 the input or model was refused, 2 the command line was "

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "error.h"
 #include "loaded.h"
+#include "minigpt/compute.h"
 #include "output.h"
 
 namespace minigpt::cli {
@@ -12,6 +13,9 @@ void verify(const Options& options) {
     Options unchecked = options;  // the tensors are compared below, and a difference is an answer
     unchecked.check_weights = false;
     Loaded loaded(unchecked);
+    if (!loaded.compute.exact())
+        print_line(format("with the %s kernels, as the bits of %s are its own", exact_isa(),
+                          loaded.compute.isa()));
     Status status = minigpt::verify(loaded.model, loaded.compute);
     if (!status.ok() && status.code() != Code::bad_file)
         require(status, loaded.name);

@@ -101,7 +101,7 @@ void teach(const Options& options, const std::vector<Lesson>& lessons, const Pag
     Status status =
         compute.create(options.n_threads, options.isa.empty() ? exact_isa() : options.isa.c_str());
     if (status.code() == Code::bad_argument)
-        cli::misuse("--isa %s: %s", options.isa.c_str(), status.message());
+        cli::misuse("--%s", status.message());
     cli::require(status, "kernels");
     if (!options.svg_folder.empty())
         make_folder(options.svg_folder);

@@ -21,7 +21,11 @@ TEST_CASE("gpt2 verify: equal for what convert made, by each kind of kernel") {
         CAPTURE(ran.err);
         CHECK(ran.exit_status == 0);
         CHECK(ran.out == "equal\n");
-        CHECK(ran.err == "");
+        minigpt::Compute compute;
+        REQUIRE(compute.create(1, isa).ok());
+        std::string note = "gpt2: with the " + std::string(minigpt::exact_isa()) +
+                           " kernels, as the bits of " + isa + " are its own\n";
+        CHECK(ran.err == (compute.exact() ? "" : note));
     }
 
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);

@@ -308,7 +308,7 @@ TEST_CASE("train program: a wrong command line is status 2 and names what is wro
              {{"--sample", "100001"}, "--sample: found 100001, expected 0 to 100000"},
              {{"-t", "0"}, "-t: found 0, expected 1 to 256"},
              {{"-t", "257"}, "-t: found 257"},
-             {{"--isa", "mmx"}, "--isa: found mmx"},
+             {{"--isa", "mmx"}, "--isa mmx: unknown; this build has "},
              {{"--isa", ""}, "--isa: found nothing, expected NAME"},
              {{"--layers", "x"}, "--layers: found x, expected a whole number"},
              {{"--stop-after", "0"}, "--stop-after: found 0"},
