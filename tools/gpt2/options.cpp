@@ -37,7 +37,7 @@ const Flag* find_flag(const std::string& name, unsigned commands) {
     std::string flags;
     for (const char* name : {"-m", "-p", "-f", "--ids"}) {
         const Flag* flag = find_flag(name, command);
-        if (flag != nullptr && strcmp(flag->value, "N") != 0)
+        if (flag != nullptr && strcmp(flag->value, "N") != 0)  // bench's -p is a number
             flags += std::string(flags.empty() ? "" : ", ") + name + " " + flag->value;
     }
     misuse("%s: %s before it (%s); see gpt2 %s--help", word.c_str(), what, flags.c_str(),
