@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,15 +32,21 @@ inline float multiply_add(const minigpt::KernelTable& table, float a, float b, f
 // exact, those of the same loops with multiply-adds of two roundings.
 const minigpt::KernelTable& row_reference(const minigpt::KernelTable& table);
 
-// f(table) for each table of this build that the CPU runs, the scalar one last. What is skipped
-// is said.
+// Says what is skipped, once: the tests ask thousands of times.
+inline void say_lacking(const std::string& table) {
+    static std::set<std::string> said;
+    if (said.insert(table).second)
+        MESSAGE("skipped, this CPU lacks it: ", table);
+}
+
+// f(table) for each table of this build that the CPU runs, the scalar one last.
 template <typename F>
 void for_each_table(F f) {
     for (size_t i = 0; minigpt::kernel_choice(i).name != nullptr; ++i) {
         minigpt::KernelChoice choice = minigpt::kernel_choice(i);
         std::string name = choice.name;
         if (!choice.present) {
-            MESSAGE("skipped, this CPU lacks it: ", name);
+            say_lacking(name);
             continue;
         }
         CAPTURE(name);
