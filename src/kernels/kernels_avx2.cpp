@@ -12,11 +12,6 @@ namespace minigpt {
 namespace {
 
 #define MINIGPT_TARGET __attribute__((target("avx2,fma,f16c")))
-#if defined(__clang__)
-#define MINIGPT_UNROLL _Pragma("unroll")
-#else
-#define MINIGPT_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 #include "kernels/vector_avx2.inc"
 
@@ -138,7 +133,6 @@ const KernelTable kAvx2Kernels = {
 };
 
 #undef MINIGPT_TARGET
-#undef MINIGPT_UNROLL
 #undef MINIGPT_INLINE
 
 }  // namespace minigpt

@@ -18,11 +18,6 @@ namespace minigpt {
 namespace {
 
 #define MINIGPT_TARGET __attribute__((target("avx512f,avx512bw,avx2,fma,f16c")))
-#if defined(__clang__)
-#define MINIGPT_UNROLL _Pragma("unroll")
-#else
-#define MINIGPT_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 #include "kernels/vector_avx512.inc"
 
@@ -154,7 +149,6 @@ const KernelTable kAvx512Kernels = {
 };
 
 #undef MINIGPT_TARGET
-#undef MINIGPT_UNROLL
 #undef MINIGPT_INLINE
 
 }  // namespace minigpt

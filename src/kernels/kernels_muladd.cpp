@@ -22,11 +22,6 @@ namespace minigpt {
 namespace {
 
 #define MINIGPT_TARGET
-#if defined(__clang__)
-#define MINIGPT_UNROLL _Pragma("unroll")
-#else
-#define MINIGPT_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 #if defined(__x86_64__)
 #include "kernels/vector_sse2.inc"
@@ -206,7 +201,6 @@ const KernelTable kMuladdKernels = {
 };
 
 #undef MINIGPT_TARGET
-#undef MINIGPT_UNROLL
 #undef MINIGPT_INLINE
 
 }  // namespace minigpt

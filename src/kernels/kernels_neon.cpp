@@ -13,11 +13,6 @@ namespace minigpt {
 namespace {
 
 #define MINIGPT_TARGET
-#if defined(__clang__)
-#define MINIGPT_UNROLL _Pragma("unroll")
-#else
-#define MINIGPT_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 #include "kernels/vector_neon.inc"
 
@@ -156,7 +151,6 @@ constexpr KernelTable kDotprodKernels = with_dot_products(kNeonKernels);
 #endif
 
 #undef MINIGPT_TARGET
-#undef MINIGPT_UNROLL
 #undef MINIGPT_INLINE
 
 }  // namespace minigpt

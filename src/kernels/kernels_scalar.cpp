@@ -196,6 +196,5 @@ const KernelTable kScalarKernels = {
 };
 
 #undef MINIGPT_TARGET
-#undef MINIGPT_UNROLL
 
 }  // namespace minigpt

@@ -5,6 +5,13 @@
 
 #include "kernels/kernels.h"
 
+// Before a loop of few and constant rounds.
+#if defined(__clang__)
+#define MINIGPT_UNROLL _Pragma("unroll")
+#else
+#define MINIGPT_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace minigpt {
 
 extern const KernelTable kScalarKernels;
