@@ -1,8 +1,10 @@
-// The argument checks of the public ops.
+// The argument checks of the public ops, and what their messages share.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 
 #include "base/buffer.h"
 #include "minigpt/status.h"
@@ -15,6 +17,13 @@ constexpr size_t kMaxFloats = (static_cast<size_t>(-1) / 2 - 4096) / sizeof(floa
 // *product = a * b floats, or false when that is no size of an array.
 inline bool fits(size_t a, size_t b, size_t* product) {
     return !__builtin_mul_overflow(a, b, product) && *product <= kMaxFloats;
+}
+
+// Adds to a list of names for a message, "f32, q8".
+template <size_t kSize>
+void add_name(char (&list)[kSize], const char* name) {
+    size_t n = strlen(list);
+    snprintf(list + n, kSize - n, "%s%s", n == 0 ? "" : ", ", name);
 }
 
 // rows of `columns` that lie `ld` apart.

@@ -1,13 +1,23 @@
 #include "minigpt/compute.h"
 
-#include <cstdio>
 #include <cstring>
 
 #include "base/fp_environment.h"
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
+#include "ops/check.h"
 
 namespace minigpt {
+namespace {
+
+Status unknown_isa(const char* isa) {
+    char known[80] = "";
+    for (size_t i = 0; isa_name(i, nullptr) != nullptr; ++i)
+        add_name(known, isa_name(i, nullptr));
+    return Status::error(Code::bad_argument, "isa %s: unknown; this build has %s", isa, known);
+}
+
+}  // namespace
 
 Compute::Compute() : kernels_(&best_kernels()), pool_(nullptr) {}
 
@@ -31,19 +41,6 @@ void Compute::share(const Compute& other) {
             kernels_ = choice.table;
     }
 }
-
-namespace {
-
-Status unknown_isa(const char* isa) {
-    char known[80] = "";
-    for (size_t i = 0; isa_name(i, nullptr) != nullptr; ++i) {
-        size_t n = strlen(known);
-        snprintf(known + n, sizeof known - n, "%s%s", i == 0 ? "" : ", ", isa_name(i, nullptr));
-    }
-    return Status::error(Code::bad_argument, "isa %s: unknown; this build has %s", isa, known);
-}
-
-}  // namespace
 
 Status Compute::create(size_t n_threads, const char* isa) {
     if (n_threads > kMaxThreads) {

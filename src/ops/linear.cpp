@@ -1,11 +1,11 @@
 #include "ops/linear.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 
 #include "base/half.h"
 #include "kernels/kernels.h"
+#include "ops/check.h"
 #include "ops/product.h"
 
 namespace minigpt {
@@ -32,11 +32,8 @@ Status check_computed(const char* what, ElementType type) {
         return Status();
     char types[32] = "";
     for (size_t i = 0; i < kKernelTypes; i++) {
-        if ((kComputed >> i & 1) != 0) {
-            size_t n = strlen(types);
-            snprintf(types + n, sizeof types - n, "%s%s", n == 0 ? "" : ", ",
-                     name_of(static_cast<ElementType>(i)));
-        }
+        if ((kComputed >> i & 1) != 0)
+            add_name(types, name_of(static_cast<ElementType>(i)));
     }
     return Status::error(Code::not_supported, "%s: found %s; this build computes with %s alone",
                          what, name_of(type), types);

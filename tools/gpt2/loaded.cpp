@@ -25,8 +25,10 @@ void create_compute(const Options& options, Compute* compute) {
     Status status = compute->create(options.n_threads, isa);
     if (status.ok())
         return;
-    std::string message = (isa != nullptr ? "--" : "") + std::string(status.message());
-    throw Error{status.code() == Code::bad_argument ? kMisused : kRefused, message};
+    // -t is checked before, so these are of --isa; all else is of the threads.
+    const bool is_isa = status.code() == Code::bad_argument || status.code() == Code::not_supported;
+    throw Error{status.code() == Code::bad_argument ? kMisused : kRefused,
+                (is_isa ? "--" : "") + std::string(status.message())};
 }
 
 // Whether a folder or a file of another format has this path.
