@@ -59,20 +59,10 @@ endif
 LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 # ARM before version 7 has no 64-bit atomic numbers of its own; the compiler's library has.
 LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
-# armv7's NEON is no part of its base; the file's code runs only where the CPU has it.
-NEONFLAGS  := $(if $(filter arm-linux-%,$(MACHINE)),-mfpu=neon-vfpv4)
-# The first scheduling moves loads so far up that accumulators of a tile leave their registers.
-UNSCHEDULED := $(if $(findstring clang,$(CXX)),-mllvm -enable-misched=false,-fno-schedule-insns)
-NEONFLAGS  += $(if $(filter aarch64% arm-linux-%,$(MACHINE)),$(UNSCHEDULED))
-# Dot products are no part of aarch64's base; the last of such flags counts.
-DOTPRODFLAGS := $(if $(filter aarch64% arm64%,$(MACHINE)),-march=armv8.2-a+dotprod)
-# Beside faster kernels the scalar ones are there to compare with: a quarter of the code at -Os.
-SCALARFLAGS := $(if $(ISA),,$(if $(filter x86_64-% aarch64% arm64% arm-linux-%,$(MACHINE)),$(patsubst -O2,-Os,$(filter -O2,$(CXXFLAGS)))))
-
 # Measuring needs a clock, which comes with a system that has files, too.
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
             $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/limits.cpp,src/base/file_none.cpp)
-LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp))
+LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp src/*/*/*.cpp))
 TOOLS    := $(patsubst tools/%/main.cpp,%,$(wildcard tools/*/main.cpp))
 TOOL_SRC := $(filter-out tools/firmware/%,$(wildcard tools/*/*.cpp))
 TEST_SRC := $(wildcard tests/*.cpp tests/*/*.cpp tests/*/*/*.cpp)
@@ -117,10 +107,23 @@ STAMP := $(BUILD)/obj/flags
 $(shell mkdir -p $(BUILD)/obj; echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)' | cmp -s - $(STAMP) || \
         echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)' > $(STAMP))
 
+# What single files are compiled with besides. armv7's NEON is no part of its base, nor are dot
+# products of aarch64's; the code of these files runs only where the CPU has them.
+ARM64  := $(filter aarch64% arm64%,$(MACHINE))
+ARMV7  := $(filter arm-linux-%,$(MACHINE))
+# The first scheduling moves loads so far up that accumulators of a tile leave their registers.
+UNSCHEDULED := $(if $(findstring clang,$(CXX)),-mllvm -enable-misched=false,-fno-schedule-insns)
+NEON   := $(if $(ARMV7),-mfpu=neon-vfpv4) $(if $(filter aarch64%,$(ARM64))$(ARMV7),$(UNSCHEDULED))
+# Beside faster kernels the scalar ones are there to compare with: a quarter of the code at -Os.
+SCALAR := $(if $(ISA),,$(if $(filter x86_64-%,$(MACHINE))$(ARM64)$(ARMV7),$(patsubst -O2,-Os,$(filter -O2,$(CXXFLAGS)))))
+
+$(BUILD)/obj/src/kernels/arm/kernels_neon.o:         FILEFLAGS = $(NEON)
+$(BUILD)/obj/src/kernels/arm/kernels_neon_dotprod.o: FILEFLAGS = $(NEON) $(if $(ARM64),-march=armv8.2-a+dotprod)
+$(BUILD)/obj/src/kernels/generic/kernels_scalar.o:   FILEFLAGS = $(SCALAR)
+
 $(BUILD)/obj/src/%.o: src/%.cpp $(STAMP)
 	$(call say,CXX)
-	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(if $(findstring neon,$<),$(NEONFLAGS)) $(CXXFLAGS) $(if $(findstring dotprod,$<),$(DOTPRODFLAGS)) \
-	    $(if $(findstring scalar,$<),$(SCALARFLAGS)) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(CXXFLAGS) $(FILEFLAGS) -c -o $@ $<
 $(BUILD)/obj/tools/%.o: tools/%.cpp $(STAMP)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ $<
@@ -161,10 +164,12 @@ install: all  ## into $(DESTDIR)$(PREFIX)
 	install -m 644 $(BUILD)/libminigpt.a $(DESTDIR)$(PREFIX)/lib
 	install -m 644 include/minigpt/*.h $(DESTDIR)$(PREFIX)/include/minigpt
 
+# All but what a script has written.
+FORMATTED = $(filter-out src/text/unicode_tables.inc,$(shell git ls-files '*.cpp' '*.h' '*.inc'))
 format:  ## rewrite the sources as .clang-format says
-	@clang-format -i $(shell git ls-files '*.cpp' '*.h')
+	@clang-format -i $(FORMATTED)
 check-format:  ## fail if format would change anything
-	@clang-format --dry-run -Werror $(shell git ls-files '*.cpp' '*.h')
+	@clang-format --dry-run -Werror $(FORMATTED)
 
 clean:  ## remove build/
 	rm -rf build

@@ -12,13 +12,13 @@ namespace {
 
 #define MINIGPT_TARGET
 
-#include "kernels/vector_scalar.inc"
+#include "kernels/generic/vector_scalar.inc"
 
 inline V fma(V a, V b, V c) {
     return a * b + c;
 }
 
-#include "kernels/row_kernels.inc"
+#include "kernels/generic/row_kernels.inc"
 
 KernelTable make_reference() {
     KernelTable t = test::scalar();

@@ -37,7 +37,7 @@ demo: $(DEMO)
 # A board's library is this Makefile's, built for it.
 $(FIRMWARE)/%-$(FIRMWARE_TYPE).elf: tools/firmware/%.ld $(addprefix tools/firmware/,sections.ld board.cpp \
         demo.cpp demo.h firmware.mk) $(call model_for,arm) \
-        $(wildcard src/*/* include/minigpt/*)
+        $(wildcard src/*/*.* src/*/*/*.* include/minigpt/*)
 	$(Q)$(MAKE) CXX=arm-none-eabi-g++ NAME=firmware/$* $(BARE) SANITIZE= WEIGHTS= CXXFLAGS='$(call board_flags,$*)' \
 	    $(FIRMWARE)/$*/libminigpt.a
 	$(call say,LD )

@@ -24,32 +24,32 @@ namespace {
 #define MINIGPT_TARGET
 
 #if defined(__x86_64__)
-#include "kernels/vector_sse2.inc"
+#include "kernels/x86/vector_sse2.inc"
 #else
-#include "kernels/vector_scalar.inc"
+#include "kernels/generic/vector_scalar.inc"
 #endif
 
 inline V fma(V a, V b, V c) {
     return add(mul(a, b), c);
 }
 
-#include "kernels/element_types.inc"
-#include "kernels/row_kernels.inc"
+#include "kernels/generic/element_types.inc"
+#include "kernels/generic/row_kernels.inc"
 
-#include "kernels/limit_kernels.inc"
+#include "kernels/generic/limit_kernels.inc"
 
-#include "kernels/quantize.inc"
+#include "kernels/generic/quantize.inc"
 
-#include "kernels/tile_edges.inc"
+#include "kernels/generic/tile_edges.inc"
 
 #if defined(__x86_64__)
-#include "kernels/interleave_x86.inc"
-#include "kernels/widen_sse2.inc"
+#include "kernels/x86/interleave_x86.inc"
+#include "kernels/x86/widen_sse2.inc"
 #else
-#include "kernels/widen_vfp.inc"
+#include "kernels/arm/widen_vfp.inc"
 #endif
 
-#include "kernels/panel_gemm.inc"
+#include "kernels/generic/panel_gemm.inc"
 
 // The sums of a group are integers: 16-bit halves and activations, two products at a time, of the
 // inputs 0 and 2, 1 and 3 of each four.

@@ -14,11 +14,11 @@ namespace {
 
 #define MINIGPT_TARGET
 
-#include "kernels/vector_neon.inc"
+#include "kernels/arm/vector_neon.inc"
 
-#include "kernels/row_kernels.inc"
+#include "kernels/generic/row_kernels.inc"
 
-#include "kernels/limit_kernels.inc"
+#include "kernels/generic/limit_kernels.inc"
 
 inline void store_bytes(int8_t* y, const I* q) {
     for (size_t i = 0; i < kGroup / kWidth; i += 2) {
@@ -27,13 +27,13 @@ inline void store_bytes(int8_t* y, const I* q) {
     }
 }
 
-#include "kernels/quantize.inc"
+#include "kernels/generic/quantize.inc"
 
-#include "kernels/element_types.inc"
+#include "kernels/generic/element_types.inc"
 
-#include "kernels/panel_gemm_neon.inc"
+#include "kernels/arm/panel_gemm_neon.inc"
 
-#include "kernels/panel_gemm_quantized_neon.inc"
+#include "kernels/arm/panel_gemm_quantized_neon.inc"
 
 template <typename T>
 void panel_gemm_6x16(const PanelGemm& g) {

@@ -14,11 +14,11 @@ namespace {
 
 #define MINIGPT_TARGET
 
-#include "kernels/vector_neon.inc"
+#include "kernels/arm/vector_neon.inc"
 
-#include "kernels/element_types.inc"
+#include "kernels/generic/element_types.inc"
 
-#include "kernels/panel_gemm_neon.inc"
+#include "kernels/arm/panel_gemm_neon.inc"
 
 // sum [4] += the halves of four blocks, of four outputs each, times 16 of a row's integers.
 MINIGPT_INLINE I add_dots(I sum, const int8x16_t (&halves)[kQ4Blocks], const int8_t* q) {

@@ -17,17 +17,17 @@ namespace {
 
 #define MINIGPT_TARGET
 
-#include "kernels/vector_scalar.inc"
+#include "kernels/generic/vector_scalar.inc"
 
 inline V fma(V a, V b, V c) {
     return fma_exact(a, b, c);
 }
 
-#include "kernels/row_kernels.inc"
+#include "kernels/generic/row_kernels.inc"
 
-#include "kernels/limit_kernels.inc"
+#include "kernels/generic/limit_kernels.inc"
 
-#include "kernels/quantize.inc"
+#include "kernels/generic/quantize.inc"
 
 // ---- products
 

@@ -13,12 +13,12 @@ namespace {
 
 #define MINIGPT_TARGET __attribute__((target("avx2,fma,f16c")))
 
-#include "kernels/vector_avx2.inc"
+#include "kernels/x86/vector_avx2.inc"
 
-#include "kernels/element_types.inc"
-#include "kernels/row_kernels.inc"
+#include "kernels/generic/element_types.inc"
+#include "kernels/generic/row_kernels.inc"
 
-#include "kernels/limit_kernels.inc"
+#include "kernels/generic/limit_kernels.inc"
 
 MINIGPT_TARGET inline V load_wide(const float* p) {
     return _mm256_loadu_ps(p);
@@ -39,17 +39,17 @@ MINIGPT_TARGET inline void store_bytes(int8_t* y, const I* q) {
     _mm256_storeu_si256(reinterpret_cast<I*>(y), _mm256_permutevar8x32_epi32(words, order));
 }
 
-#include "kernels/quantize.inc"
+#include "kernels/generic/quantize.inc"
 
-#include "kernels/interleave_x86.inc"
-#include "kernels/tile_edges.inc"
+#include "kernels/generic/tile_edges.inc"
+#include "kernels/x86/interleave_x86.inc"
 
 MINIGPT_TARGET inline V load_bytes(const int8_t* p) {
     __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight));
 }
 
-#include "kernels/panel_gemm.inc"
+#include "kernels/generic/panel_gemm.inc"
 
 // Two panels of q8 at a time: their scales and four panels' accumulators are 12 registers.
 constexpr size_t kPanelsOfQ8 = 2;
@@ -76,7 +76,7 @@ MINIGPT_TARGET inline V to_float(I a) {
     return _mm256_cvtepi32_ps(a);
 }
 
-#include "kernels/panel_gemm_quantized_x86.inc"
+#include "kernels/x86/panel_gemm_quantized_x86.inc"
 
 // Vectors across of three rows or more: of q4 the rows' sums and accumulators of a whole panel
 // would not be registers.

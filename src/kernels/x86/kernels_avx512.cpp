@@ -19,12 +19,12 @@ namespace {
 
 #define MINIGPT_TARGET __attribute__((target("avx512f,avx512bw,avx2,fma,f16c")))
 
-#include "kernels/vector_avx512.inc"
+#include "kernels/x86/vector_avx512.inc"
 
-#include "kernels/element_types.inc"
-#include "kernels/row_kernels.inc"
+#include "kernels/generic/element_types.inc"
+#include "kernels/generic/row_kernels.inc"
 
-#include "kernels/limit_kernels.inc"
+#include "kernels/generic/limit_kernels.inc"
 
 MINIGPT_TARGET inline V load_wide(const float* p) {
     return _mm512_loadu_ps(p);
@@ -43,17 +43,17 @@ MINIGPT_TARGET inline void store_bytes(int8_t* y, const I* q) {
     }
 }
 
-#include "kernels/quantize.inc"
+#include "kernels/generic/quantize.inc"
 
-#include "kernels/interleave_x86.inc"
-#include "kernels/tile_edges.inc"
+#include "kernels/generic/tile_edges.inc"
+#include "kernels/x86/interleave_x86.inc"
 
 MINIGPT_TARGET inline V load_bytes(const int8_t* p) {
     __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(sixteen));
 }
 
-#include "kernels/panel_gemm.inc"
+#include "kernels/generic/panel_gemm.inc"
 
 constexpr size_t kPanelsOfQ8 = 8;
 
@@ -79,7 +79,7 @@ MINIGPT_TARGET inline V to_float(I a) {
     return _mm512_cvtepi32_ps(a);
 }
 
-#include "kernels/panel_gemm_quantized_x86.inc"
+#include "kernels/x86/panel_gemm_quantized_x86.inc"
 
 // 6 x 64 is 24 accumulators of the 32 registers, and 24 products for each 10 loads.
 constexpr size_t kTilePanels = 4;
