@@ -49,8 +49,8 @@ COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP $(if $(IS
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
 # No errno: then a square root is an instruction, in loops too.
-TOOLFLAGS  := $(COMMON) -Iinclude -fno-math-errno
-TESTFLAGS  := $(COMMON) -Iinclude -Isrc -I. -Wno-shadow
+TOOLFLAGS  := $(COMMON) -Iinclude -Itools -fno-math-errno
+TESTFLAGS  := $(COMMON) -Iinclude -Isrc -Itools -I. -Wno-shadow
 # doctest comes with the system; another CPU's compiler is shown it alone.
 ifneq ($(TRIPLE),)
 TESTFLAGS  += -isystem $(BUILD)/system
@@ -63,44 +63,43 @@ LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
             $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/limits.cpp,src/base/file_none.cpp)
 LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp src/*/*/*.cpp))
-TOOLS    := $(patsubst tools/%/main.cpp,%,$(wildcard tools/*/main.cpp))
-TOOL_SRC := $(filter-out tools/firmware/%,$(wildcard tools/*/*.cpp))
-TEST_SRC := $(wildcard tests/*.cpp tests/*/*.cpp tests/*/*/*.cpp)
+TEST_SRC := $(wildcard tests/*.cpp tests/*/*.cpp tests/*/*/*.cpp tests/*/*/*/*.cpp)
+PROGRAMS := $(addprefix $(BUILD)/,gpt2 convert train lesson bench)
 obj       = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
+tool_obj  = $(call obj,$(filter-out tools/bench/peers/%,$(wildcard tools/$(1)/*.cpp tools/$(1)/*/*.cpp)))
+LIB      := $(BUILD)/libminigpt.a
 LIB_OBJ  := $(call obj,$(LIB_SRC))
-TEST_OBJ := $(call obj,$(TEST_SRC)) $(call obj,$(filter-out %/main.cpp tools/bench/%,$(TOOL_SRC)))
 MODEL    := models/shakespeare.mgpt
-GPT2_DATA := $(if $(wildcard tools/gpt2/bundled_model.S),$(call obj,tools/gpt2/bundled_model.S))
-CONVERT_DATA := $(call obj,tools/convert/gpt2_merges.S)
+# What programs share: how all of them speak; what train and lesson train.
+SHARED   := $(BUILD)/obj/tools/common.a
+NETWORKS := $(BUILD)/obj/tools/networks.a
+# Data as it lies in the repository, linked in.
+GPT2_DATA    := $(call obj,tools/gpt2/bundled_model.S)
+CONVERT_DATA := $(call obj,tools/convert/vocabulary/gpt2_merges.S)
+# The tests have the programs' sources, too, without their main.
+TESTED   := $(filter-out %/main.o,$(foreach tool,gpt2 convert train lesson,$(call tool_obj,$(tool))))
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(patsubst $(BUILD)/%,%,$@)')
 
-all: $(BUILD)/libminigpt.a $(addprefix $(BUILD)/,$(TOOLS))  ## the library and the programs
+all: $(LIB) $(PROGRAMS)  ## the library and the programs
 
-$(BUILD)/libminigpt.a: $(LIB_OBJ)
-	$(call say,AR ) 
+$(LIB): $(LIB_OBJ)
+$(SHARED): $(call tool_obj,common)
+$(NETWORKS): $(call tool_obj,networks)
+$(LIB) $(SHARED) $(NETWORKS):
+	$(call say,AR )
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/gpt2: $(GPT2_DATA)
-$(BUILD)/convert: $(CONVERT_DATA)
-# What one program takes from another: how all of them speak and give up, and more.
-SPEAK_OBJ := $(call obj,tools/gpt2/error.cpp tools/gpt2/output.cpp tools/gpt2/signals.cpp)
-TRAIN_OBJ := $(call obj,$(filter-out %/main.cpp,$(wildcard tools/train/*.cpp)) \
-             tools/convert/file.cpp tools/convert/output_file.cpp tools/convert/utf8.cpp)
-$(BUILD)/convert: $(SPEAK_OBJ)
-$(BUILD)/train: $(TRAIN_OBJ) $(SPEAK_OBJ)
-$(BUILD)/lesson: $(GPT2_DATA) $(TRAIN_OBJ) $(SPEAK_OBJ)
-.SECONDEXPANSION:
-$(addprefix $(BUILD)/,$(TOOLS)): $(BUILD)/%: $$(filter $(BUILD)/obj/tools/%/$$(percent),$$(call obj,$$(TOOL_SRC))) \
-                                 $(BUILD)/libminigpt.a
+$(BUILD)/gpt2: $(call tool_obj,gpt2) $(GPT2_DATA) $(SHARED) $(LIB)
+$(BUILD)/convert: $(call tool_obj,convert) $(CONVERT_DATA) $(SHARED) $(LIB)
+$(BUILD)/train: $(call tool_obj,train) $(NETWORKS) $(SHARED) $(LIB)
+$(BUILD)/lesson: $(call tool_obj,lesson) $(GPT2_DATA) $(NETWORKS) $(SHARED) $(LIB)
+$(BUILD)/bench: $(call tool_obj,bench) $(SHARED) $(LIB)
+$(BUILD)/tests/run: $(call obj,$(TEST_SRC)) $(TESTED) $(GPT2_DATA) $(CONVERT_DATA) $(NETWORKS) $(SHARED) $(LIB)
+$(PROGRAMS) $(BUILD)/tests/run:
 	$(call say,LD )
-	$(Q)$(CXX) $(CXXFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
-percent := %
-
-$(BUILD)/tests/run: $(TEST_OBJ) $(GPT2_DATA) $(CONVERT_DATA) $(BUILD)/libminigpt.a
-	$(call say,LD )
-	$(Q)mkdir -p $(@D) && $(CXX) $(CXXFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
+	$(Q)mkdir -p $(@D) && $(CXX) $(CXXFLAGS) -o $@ $^ $(LINK) $(LDFLAGS)
 
 # Objects are made again when the compiler or a flag changes.
 STAMP := $(BUILD)/obj/flags

@@ -10,9 +10,9 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "common/output_file.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/convert/maker.h"
-#include "tools/convert/output_file.h"
 
 #if defined(__linux__)
 #include <sched.h>

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <map>
 
+#include "convert/checkpoint.h"
 #include "minigpt/ops.h"
 #include "tests/json.h"
 #include "tests/tools/gpt2/program.h"
-#include "tools/convert/checkpoint.h"
 
 using namespace minigpt;
 

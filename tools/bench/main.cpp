@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-#include "bench.h"
+#include "bench/bench.h"
 
 namespace minigpt::benchmarks {
 

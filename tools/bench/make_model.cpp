@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "bench.h"
+#include "bench/bench.h"
 #include "minigpt/tokenizer.h"
 
 namespace minigpt::benchmarks {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench.h"
+#include "bench/bench.h"
 #include "minigpt/limits.h"
 #include "minigpt/ops.h"
 

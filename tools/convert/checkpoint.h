@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "convert/names.h"
+#include "convert/vocabulary/vocabulary.h"
 #include "minigpt/status.h"
 #include "minigpt/weights.h"
-#include "names.h"
-#include "vocabulary.h"
 
 namespace minigpt::convert {
 

@@ -1,4 +1,4 @@
-#include "convert.h"
+#include "convert/convert.h"
 
 #include <cstring>
 #include <exception>
@@ -6,9 +6,9 @@
 #include <system_error>
 #include <thread>
 
-#include "export.h"
-#include "file.h"
-#include "infer.h"
+#include "common/file.h"
+#include "convert/infer.h"
+#include "convert/write/export.h"
 
 namespace minigpt::convert {
 namespace {

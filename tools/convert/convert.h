@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "checkpoint.h"
-#include "plan.h"
+#include "convert/checkpoint.h"
+#include "convert/plan.h"
 
 namespace minigpt::convert {
 

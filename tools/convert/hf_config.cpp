@@ -1,9 +1,9 @@
-#include "hf_config.h"
+#include "convert/hf_config.h"
 
 #include <cstring>
 
-#include "file.h"
-#include "json.h"
+#include "common/file.h"
+#include "convert/codecs/json.h"
 
 namespace minigpt::convert {
 namespace {

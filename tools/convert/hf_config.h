@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "checkpoint.h"
+#include "convert/checkpoint.h"
 
 namespace minigpt::convert {
 

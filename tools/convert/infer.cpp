@@ -1,9 +1,9 @@
-#include "infer.h"
+#include "convert/infer.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "file.h"
+#include "common/file.h"
 
 namespace minigpt::convert {
 namespace {

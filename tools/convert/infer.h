@@ -1,7 +1,7 @@
 // What a checkpoint does not say, and its tensors show.
 #pragma once
 
-#include "checkpoint.h"
+#include "convert/checkpoint.h"
 
 namespace minigpt::convert {
 

@@ -1,8 +1,8 @@
-#include "list.h"
+#include "convert/list.h"
 
 #include <algorithm>
 
-#include "file.h"
+#include "common/file.h"
 
 namespace minigpt::convert {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "convert.h"
+#include "convert/convert.h"
 
 namespace minigpt::convert {
 

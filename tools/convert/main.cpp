@@ -8,14 +8,14 @@
 #include <new>
 #include <string>
 
-#include "../gpt2/error.h"
-#include "../gpt2/signals.h"
-#include "convert.h"
-#include "emit.h"
-#include "emit_elf.h"
-#include "file.h"
-#include "list.h"
-#include "progress.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/progress.h"
+#include "common/signals.h"
+#include "convert/convert.h"
+#include "convert/list.h"
+#include "convert/write/emit.h"
+#include "convert/write/emit_elf.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "names.h"
+#include "convert/names.h"
 
 #include <cstring>
 

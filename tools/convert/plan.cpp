@@ -1,9 +1,9 @@
-#include "plan.h"
+#include "convert/plan.h"
 
 #include <cstring>
 #include <map>
 
-#include "file.h"
+#include "common/file.h"
 
 namespace minigpt::convert {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "checkpoint.h"
+#include "convert/checkpoint.h"
 
 namespace minigpt::convert {
 

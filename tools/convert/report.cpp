@@ -1,9 +1,9 @@
 // What was found and made, for a reader.
 #include <cstdio>
 
-#include "convert.h"
-#include "file.h"
-#include "hf_config.h"
+#include "common/file.h"
+#include "convert/convert.h"
+#include "convert/hf_config.h"
 
 namespace minigpt::convert {
 namespace {

@@ -18,7 +18,7 @@ model_for      = $(FIRMWARE)/$(1)/model-$(FIRMWARE_TYPE).o
 
 # build/convert is of this machine, whatever is built; so is the model as an object for a CPU.
 ifneq ($(BUILD),build)
-build/convert: $(LIB_SRC) $(wildcard tools/convert/*)
+build/convert: $(LIB_SRC) $(wildcard tools/convert/* tools/convert/*/* tools/common/*)
 	$(Q)$(MAKE) CXX=g++ SANITIZE= ISA= WEIGHTS= NAME= THREADS=1 MMAP=1 FILES=1 SIZE= $@
 endif
 $(FIRMWARE)/model-%.mgpt: $(MODEL) build/convert

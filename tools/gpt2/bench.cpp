@@ -1,12 +1,12 @@
 // gpt2 bench: how fast a model runs, and what part that is of what the machine can do.
-#include "bench.h"
+#include "gpt2/bench.h"
 
 #include <algorithm>
 
-#include "commands.h"
-#include "error.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/commands.h"
 #include "minigpt/limits.h"
-#include "output.h"
 
 namespace minigpt::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "loaded.h"
+#include "gpt2/loaded.h"
+#include "gpt2/options.h"
 #include "minigpt/compute.h"
 #include "minigpt/model.h"
-#include "options.h"
 
 namespace minigpt::cli {
 

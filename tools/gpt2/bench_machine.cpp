@@ -11,8 +11,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "bench.h"
-#include "error.h"
+#include "common/error.h"
+#include "gpt2/bench.h"
 #include "minigpt/limits.h"
 
 extern "C" char** environ;

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "bench.h"
-#include "error.h"
+#include "common/error.h"
+#include "gpt2/bench.h"
 
 namespace minigpt::cli {
 namespace {

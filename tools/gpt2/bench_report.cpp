@@ -1,9 +1,9 @@
 // How gpt2 bench tells what it found.
 #include <algorithm>
 
-#include "bench.h"
-#include "error.h"
-#include "output.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/bench.h"
 
 namespace minigpt::cli {
 namespace {

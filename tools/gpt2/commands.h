@@ -1,7 +1,7 @@
 // The subcommands. Each writes to stdout and throws Error when it cannot go on.
 #pragma once
 
-#include "options.h"
+#include "gpt2/options.h"
 
 namespace minigpt::cli {
 

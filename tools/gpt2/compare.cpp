@@ -3,13 +3,13 @@
 #include <cmath>
 #include <cstring>
 
-#include "commands.h"
-#include "error.h"
-#include "input.h"
-#include "loaded.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/commands.h"
+#include "gpt2/input.h"
+#include "gpt2/loaded.h"
+#include "gpt2/windows.h"
 #include "minigpt/ops.h"
-#include "output.h"
-#include "windows.h"
 
 namespace minigpt::cli {
 namespace {

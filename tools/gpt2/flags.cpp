@@ -1,5 +1,5 @@
 // The tables: subcommands and flags.
-#include "options.h"
+#include "gpt2/options.h"
 
 #include <cstdint>
 

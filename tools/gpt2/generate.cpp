@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <random>
 
-#include "commands.h"
-#include "error.h"
-#include "input.h"
-#include "loaded.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/commands.h"
+#include "gpt2/input.h"
+#include "gpt2/loaded.h"
 #include "minigpt/generate.h"
-#include "output.h"
 
 namespace minigpt::cli {
 namespace {

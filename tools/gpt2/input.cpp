@@ -1,4 +1,4 @@
-#include "input.h"
+#include "gpt2/input.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "error.h"
+#include "common/error.h"
 
 namespace minigpt::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "options.h"
+#include "gpt2/options.h"
 
 namespace minigpt::cli {
 

@@ -2,10 +2,10 @@
 #include <cinttypes>
 #include <cstring>
 
-#include "commands.h"
-#include "error.h"
-#include "loaded.h"
-#include "output.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/commands.h"
+#include "gpt2/loaded.h"
 
 namespace minigpt::cli {
 namespace {

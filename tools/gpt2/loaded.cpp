@@ -1,4 +1,4 @@
-#include "loaded.h"
+#include "gpt2/loaded.h"
 
 #include <sys/stat.h>
 
@@ -8,9 +8,9 @@
 #include <cstring>
 #include <memory>
 
-#include "error.h"
-#include "output.h"
-#include "signals.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "common/signals.h"
 
 extern "C" const unsigned char minigpt_bundled_model[];
 extern "C" const unsigned char minigpt_bundled_model_end[];

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "input.h"
+#include "gpt2/input.h"
+#include "gpt2/options.h"
 #include "minigpt/compute.h"
 #include "minigpt/model.h"
 #include "minigpt/tokenizer.h"
-#include "options.h"
 
 namespace minigpt::cli {
 

@@ -1,9 +1,9 @@
 // gpt2 logits: what the model says after the last token, or after each, as JSON.
-#include "commands.h"
-#include "error.h"
-#include "input.h"
-#include "loaded.h"
-#include "output.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/commands.h"
+#include "gpt2/input.h"
+#include "gpt2/loaded.h"
 
 namespace minigpt::cli {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "commands.h"
-#include "error.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "common/signals.h"
+#include "gpt2/commands.h"
+#include "gpt2/options.h"
 #include "minigpt/compute.h"
-#include "options.h"
-#include "output.h"
-#include "signals.h"
 
 namespace minigpt::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Reading a command line by the tables of flags.cpp.
-#include "options.h"
+#include "gpt2/options.h"
 
 #include <cerrno>
 #include <cinttypes>
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "error.h"
-#include "output.h"
+#include "common/error.h"
+#include "common/output.h"
 
 namespace minigpt::cli {
 namespace {

@@ -1,9 +1,9 @@
 // gpt2 tokenize and gpt2 detokenize.
-#include "commands.h"
-#include "error.h"
-#include "input.h"
-#include "loaded.h"
-#include "output.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/commands.h"
+#include "gpt2/input.h"
+#include "gpt2/loaded.h"
 
 namespace minigpt::cli {
 

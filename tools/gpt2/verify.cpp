@@ -1,11 +1,11 @@
 // gpt2 verify: whether this machine computes the model to the bit as the one that converted it.
 #include "minigpt/verify.h"
 
-#include "commands.h"
-#include "error.h"
-#include "loaded.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "gpt2/commands.h"
+#include "gpt2/loaded.h"
 #include "minigpt/compute.h"
-#include "output.h"
 
 namespace minigpt::cli {
 

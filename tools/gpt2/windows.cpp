@@ -1,9 +1,9 @@
-#include "windows.h"
+#include "gpt2/windows.h"
 
 #include <algorithm>
 
-#include "error.h"
-#include "output.h"
+#include "common/error.h"
+#include "common/output.h"
 
 namespace minigpt::cli {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <functional>
 
-#include "input.h"
-#include "loaded.h"
-#include "options.h"
+#include "gpt2/input.h"
+#include "gpt2/loaded.h"
+#include "gpt2/options.h"
 
 namespace minigpt::cli {
 

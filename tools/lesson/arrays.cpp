@@ -1,9 +1,9 @@
-#include "arrays.h"
+#include "lesson/arrays.h"
 
 #include <cmath>
 #include <new>
 
-#include "../gpt2/error.h"
+#include "common/error.h"
 
 namespace minigpt::lesson {
 

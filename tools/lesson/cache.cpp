@@ -2,11 +2,11 @@
 #include <cstring>
 #include <memory>
 
-#include "../gpt2/error.h"
-#include "../gpt2/output.h"
-#include "lesson.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
 #include "minigpt/model.h"
-#include "svg.h"
 
 namespace minigpt::lesson {
 namespace {

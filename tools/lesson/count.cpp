@@ -1,11 +1,11 @@
 // Lesson 5: 163 million parameters, or 124?
 #include <cstring>
 
-#include "../gpt2/error.h"
-#include "../gpt2/output.h"
-#include "lesson.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
 #include "minigpt/weights.h"
-#include "svg.h"
 
 namespace minigpt::lesson {
 namespace {

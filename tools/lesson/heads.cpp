@@ -1,9 +1,9 @@
 // Lesson 4: twelve heads are one projection, split by shape.
 #include <numeric>
 
-#include "../gpt2/output.h"
-#include "lesson.h"
-#include "svg.h"
+#include "common/output.h"
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -1,7 +1,7 @@
 // lesson: attention by hand. This file only gives it standard output.
-#include "../gpt2/output.h"
-#include "../gpt2/signals.h"
-#include "lesson.h"
+#include "common/output.h"
+#include "common/signals.h"
+#include "lesson/lesson.h"
 
 int main(int argc, char** argv) {
     minigpt::cli::take_signals("lesson");

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "lesson.h"
-#include "svg.h"
-#include "words.h"
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
+#include "lesson/words.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -2,9 +2,9 @@
 #include <cfloat>
 #include <cmath>
 
-#include "lesson.h"
-#include "svg.h"
-#include "words.h"
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
+#include "lesson/words.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -1,4 +1,4 @@
-#include "page.h"
+#include "lesson/page.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../convert/output_file.h"
-#include "../gpt2/error.h"
+#include "common/error.h"
+#include "common/output_file.h"
 
 namespace minigpt::lesson {
 namespace {

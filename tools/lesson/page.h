@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "arrays.h"
+#include "lesson/arrays.h"
 
 namespace minigpt::lesson {
 

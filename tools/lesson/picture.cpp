@@ -1,6 +1,6 @@
-#include "picture.h"
+#include "lesson/picture.h"
 
-#include "../gpt2/error.h"
+#include "common/error.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <new>
 
-#include "../convert/file.h"
-#include "../convert/output_file.h"
-#include "../gpt2/error.h"
-#include "lesson.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/output_file.h"
+#include "lesson/lesson.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -3,10 +3,10 @@
 #include <cfloat>
 #include <cmath>
 
-#include "../gpt2/error.h"
-#include "lesson.h"
-#include "svg.h"
-#include "words.h"
+#include "common/error.h"
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
+#include "lesson/words.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <set>
 
-#include "../gpt2/error.h"
-#include "../gpt2/output.h"
-#include "../train/sample.h"
-#include "lesson.h"
-#include "returns_desk.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "lesson/lesson.h"
+#include "lesson/returns_desk.h"
+#include "networks/sample.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "../train/returns_desk.h"
-#include "../train/trainer.h"
-#include "page.h"
+#include "lesson/page.h"
+#include "networks/returns_desk.h"
+#include "networks/trainer.h"
 
 namespace minigpt::lesson {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "../gpt2/error.h"
-#include "../train/gpt.h"
-#include "returns_desk.h"
-#include "svg.h"
+#include "common/error.h"
+#include "lesson/returns_desk.h"
+#include "lesson/svg.h"
+#include "networks/gpt.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -1,10 +1,10 @@
-#include "svg.h"
+#include "lesson/svg.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "../gpt2/error.h"
-#include "picture.h"
+#include "common/error.h"
+#include "lesson/picture.h"
 
 namespace minigpt::lesson {
 namespace {

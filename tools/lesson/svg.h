@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "arrays.h"
-#include "page.h"
+#include "lesson/arrays.h"
+#include "lesson/page.h"
 
 namespace minigpt::lesson {
 

@@ -3,11 +3,11 @@
 #include <cfloat>
 #include <cmath>
 
-#include "../gpt2/error.h"
-#include "lesson.h"
+#include "common/error.h"
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
 #include "minigpt/model.h"
 #include "minigpt/tokenizer.h"
-#include "svg.h"
 
 extern "C" const unsigned char minigpt_bundled_model[];
 extern "C" const unsigned char minigpt_bundled_model_end[];

@@ -1,4 +1,4 @@
-#include "words.h"
+#include "lesson/words.h"
 
 namespace minigpt::lesson {
 

@@ -1,8 +1,8 @@
 // The six words of the first lessons, their vectors and weights: made by hand, in whole numbers.
 #pragma once
 
-#include "arrays.h"
-#include "page.h"
+#include "lesson/arrays.h"
+#include "lesson/page.h"
 
 namespace minigpt::lesson {
 

@@ -1,4 +1,4 @@
-#include "chart.h"
+#include "train/chart.h"
 
 #include <algorithm>
 #include <cmath>

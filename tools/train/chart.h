@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer.h"
+#include "networks/trainer.h"
 
 namespace minigpt::train {
 

@@ -1,4 +1,4 @@
-#include "flags.h"
+#include "train/flags.h"
 
 #include <cerrno>
 #include <cmath>

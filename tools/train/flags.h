@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "options.h"
+#include "train/options.h"
 
 namespace minigpt::train {
 

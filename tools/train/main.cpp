@@ -2,11 +2,11 @@
 #include <cstdio>
 #include <new>
 
-#include "../gpt2/error.h"
-#include "../gpt2/output.h"
-#include "../gpt2/signals.h"
-#include "returns_desk.h"
-#include "run.h"
+#include "common/error.h"
+#include "common/output.h"
+#include "common/signals.h"
+#include "networks/returns_desk.h"
+#include "train/run.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "model_file.h"
+#include "train/model_file.h"
 
-#include "gpt.h"
+#include "networks/gpt.h"
 
 namespace minigpt::train {
 

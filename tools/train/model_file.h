@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "corpus.h"
 #include "minigpt/weights.h"
-#include "network.h"
+#include "networks/corpus.h"
+#include "networks/network.h"
 
 namespace minigpt::train {
 

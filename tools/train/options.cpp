@@ -1,11 +1,11 @@
-#include "options.h"
+#include "train/options.h"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "../convert/file.h"
-#include "flags.h"
+#include "common/file.h"
 #include "minigpt/compute.h"
+#include "train/flags.h"
 
 namespace minigpt::train {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "config.h"
 #include "minigpt/weights.h"
+#include "networks/config.h"
 
 namespace minigpt::train {
 

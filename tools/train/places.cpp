@@ -1,8 +1,8 @@
-#include "places.h"
+#include "train/places.h"
 
-#include "../convert/file.h"
-#include "../convert/output_file.h"
-#include "state.h"
+#include "common/file.h"
+#include "common/output_file.h"
+#include "train/state.h"
 
 namespace minigpt::train {
 namespace {

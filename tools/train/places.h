@@ -1,7 +1,7 @@
 // Where a run writes: what must not be lost there, and whether it can.
 #pragma once
 
-#include "options.h"
+#include "train/options.h"
 
 namespace minigpt::train {
 

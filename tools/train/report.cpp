@@ -1,11 +1,11 @@
-#include "report.h"
+#include "train/report.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
-#include "../convert/file.h"
+#include "common/file.h"
 
 namespace minigpt::train {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "trainer.h"
+#include "networks/trainer.h"
 
 namespace minigpt::train {
 

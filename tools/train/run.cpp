@@ -1,21 +1,21 @@
-#include "run.h"
+#include "train/run.h"
 
 #include <cmath>
 #include <cstdio>
 
-#include "../convert/file.h"
-#include "../convert/output_file.h"
-#include "../gpt2/error.h"
-#include "../gpt2/output.h"
-#include "../gpt2/signals.h"
-#include "chart.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/output.h"
+#include "common/output_file.h"
+#include "common/signals.h"
 #include "minigpt/limits.h"
 #include "minigpt/model.h"
-#include "model_file.h"
-#include "places.h"
-#include "report.h"
-#include "sample.h"
-#include "state.h"
+#include "networks/sample.h"
+#include "train/chart.h"
+#include "train/model_file.h"
+#include "train/places.h"
+#include "train/report.h"
+#include "train/state.h"
 
 namespace minigpt::train {
 namespace {

@@ -1,7 +1,7 @@
 // A whole run, as the command line asks for it.
 #pragma once
 
-#include "options.h"
+#include "train/options.h"
 
 namespace minigpt::train {
 

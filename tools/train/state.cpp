@@ -1,10 +1,10 @@
-#include "state.h"
+#include "train/state.h"
 
 #include <cstring>
 #include <type_traits>
 
-#include "../convert/file.h"
-#include "../convert/output_file.h"
+#include "common/file.h"
+#include "common/output_file.h"
 
 namespace minigpt::train {
 namespace {

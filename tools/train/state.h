@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "file_lock.h"
-#include "trainer.h"
+#include "networks/trainer.h"
+#include "train/file_lock.h"
 
 namespace minigpt::train {
 

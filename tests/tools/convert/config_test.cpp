@@ -1,8 +1,8 @@
 // What config.json may say.
 #include <doctest/doctest.h>
 
+#include "convert/hf_config.h"
 #include "tests/tools/convert/maker.h"
-#include "tools/convert/hf_config.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

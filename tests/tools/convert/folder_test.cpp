@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
+#include "common/progress.h"
+#include "convert/names.h"
 #include "tests/tools/convert/maker.h"
-#include "tools/convert/names.h"
-#include "tools/convert/progress.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

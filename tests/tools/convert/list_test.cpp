@@ -1,10 +1,10 @@
 // --list, and GPT-2's own vocabulary where there is none.
-#include "tools/convert/list.h"
+#include "convert/list.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/tools/convert/gguf_maker.h"
-#include "tests/tools/convert/npz_maker.h"
+#include "tests/tools/convert/formats/gguf_maker.h"
+#include "tests/tools/convert/formats/npz_maker.h"
 #include "tests/tools/gpt2/program.h"
 
 using namespace minigpt;

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "convert/convert.h"
 #include "minigpt/model.h"
 #include "tests/temp_folder.h"
-#include "tools/convert/convert.h"
 
 namespace minigpt::test {
 

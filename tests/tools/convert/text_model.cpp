@@ -4,7 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/convert/vocabulary.h"
+#include "convert/vocabulary/vocabulary.h"
 
 namespace minigpt::test {
 namespace {

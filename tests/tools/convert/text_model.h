@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/tools/convert/torch_maker.h"
+#include "tests/tools/convert/formats/torch_maker.h"
 
 namespace minigpt::test {
 

@@ -1,14 +1,14 @@
 // gpt2 bench: that it runs, and that what it counts is what a model does. No test of speed.
-#include "tools/gpt2/bench.h"
+#include "gpt2/bench.h"
 
 #include <doctest/doctest.h>
 
-#include "program.h"
-#include "small_models.h"
 #include "tests/element_types.h"
 #include "tests/json.h"
 #include "tests/quick.h"
 #include "tests/threads.h"
+#include "tests/tools/gpt2/program.h"
+#include "tests/tools/gpt2/small_models.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

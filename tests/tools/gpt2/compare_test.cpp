@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "minigpt/model.h"
-#include "program.h"
-#include "small_models.h"
 #include "tests/element_types.h"
 #include "tests/json.h"
 #include "tests/model/random_model.h"
+#include "tests/tools/gpt2/program.h"
+#include "tests/tools/gpt2/small_models.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "program.h"
-#include "small_models.h"
+#include "tests/tools/gpt2/program.h"
+#include "tests/tools/gpt2/small_models.h"
 
 using namespace minigpt::test;
 

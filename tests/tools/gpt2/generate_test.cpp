@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "minigpt/compute.h"
-#include "program.h"
-#include "small_models.h"
 #include "tests/json.h"
+#include "tests/tools/gpt2/program.h"
+#include "tests/tools/gpt2/small_models.h"
 
 using namespace minigpt::test;
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "minigpt/model.h"
-#include "program.h"
-#include "small_models.h"
 #include "tests/json.h"
+#include "tests/tools/gpt2/program.h"
+#include "tests/tools/gpt2/small_models.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

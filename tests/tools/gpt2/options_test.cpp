@@ -1,11 +1,11 @@
-#include "tools/gpt2/options.h"
+#include "gpt2/options.h"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <set>
 
-#include "tools/gpt2/error.h"
+#include "common/error.h"
 
 using namespace minigpt::cli;
 

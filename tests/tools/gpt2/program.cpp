@@ -1,4 +1,4 @@
-#include "program.h"
+#include "tests/tools/gpt2/program.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "small_models.h"
+#include "tests/tools/gpt2/small_models.h"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "program.h"
-#include "small_models.h"
+#include "tests/tools/gpt2/program.h"
+#include "tests/tools/gpt2/small_models.h"
 
 using namespace minigpt::test;
 

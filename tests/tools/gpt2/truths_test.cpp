@@ -7,11 +7,11 @@
 #include <fstream>
 
 #include "minigpt/minigpt.h"
-#include "program.h"
 #include "tests/element_types.h"
 #include "tests/json.h"
 #include "tests/quick.h"
 #include "tests/temp_folder.h"
+#include "tests/tools/gpt2/program.h"
 
 using namespace minigpt::test;
 namespace fs = std::filesystem;

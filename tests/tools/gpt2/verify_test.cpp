@@ -3,8 +3,8 @@
 #include <fstream>
 
 #include "minigpt/compute.h"
-#include "program.h"
 #include "tests/temp_folder.h"
+#include "tests/tools/gpt2/program.h"
 
 using namespace minigpt::test;
 

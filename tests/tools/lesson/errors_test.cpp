@@ -8,10 +8,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "common/error.h"
+#include "lesson/lesson.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
-#include "tools/gpt2/error.h"
-#include "tools/lesson/lesson.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <sstream>
 
+#include "lesson/lesson.h"
 #include "tests/quick.h"
 #include "tests/tools/gpt2/program.h"
-#include "tools/lesson/lesson.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

@@ -11,7 +11,7 @@
 #include "tests/quick.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
-#include "xml.h"
+#include "tests/tools/lesson/xml.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

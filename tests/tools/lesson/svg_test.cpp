@@ -6,10 +6,10 @@
 #include <iterator>
 #include <set>
 
+#include "lesson/lesson.h"
+#include "lesson/svg.h"
 #include "tests/temp_folder.h"
-#include "tools/lesson/lesson.h"
-#include "tools/lesson/svg.h"
-#include "xml.h"
+#include "tests/tools/lesson/xml.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

@@ -1,4 +1,4 @@
-#include "xml.h"
+#include "tests/tools/lesson/xml.h"
 
 #include <cctype>
 #include <set>

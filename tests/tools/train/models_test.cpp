@@ -11,11 +11,11 @@
 #include "minigpt/minigpt.h"
 #include "minigpt/ops.h"
 #include "minigpt/verify.h"
+#include "networks/returns_desk.h"
 #include "tests/element_types.h"
 #include "tests/quick.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
-#include "tools/train/returns_desk.h"
 
 using namespace minigpt;
 using namespace minigpt::train;

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "networks/returns_desk.h"
 #include "tests/tools/train/place.h"
-#include "tools/train/returns_desk.h"
 
 using namespace minigpt::test;
 namespace fs = std::filesystem;

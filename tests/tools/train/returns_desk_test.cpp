@@ -1,4 +1,4 @@
-#include "tools/train/returns_desk.h"
+#include "networks/returns_desk.h"
 
 #include <doctest/doctest.h>
 

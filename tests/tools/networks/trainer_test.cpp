@@ -1,0 +1,330 @@
+// The optimizer, the schedule, whole runs, and their state.
+#include "networks/trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "minigpt/generate.h"
+#include "networks/sample.h"
+#include "tests/ops/support.h"
+#include "tests/temp_folder.h"
+#include "train/chart.h"
+#include "train/state.h"
+
+using namespace minigpt;
+using namespace minigpt::train;
+
+namespace {
+
+const std::string kVerse =
+    "the cat sat on the mat and the dog sat on the log\n"
+    "the rat sat on the hat and the frog sat on the bog\n";
+
+std::string repeated(const std::string& text, size_t n) {
+    std::string all;
+    while (n-- > 0)
+        all += text;
+    return all;
+}
+
+TrainConfig small_config() {
+    TrainConfig c;
+    c.n_layer = 2, c.n_head = 2, c.n_embd = 32, c.n_ctx = 24, c.n_batch = 6;
+    c.n_iters = 40, c.eval_every = 15, c.lr = 5e-3f, c.dropout = 0.1f;
+    return c;
+}
+
+std::unique_ptr<Trainer> made(const TrainConfig& config, const Corpus& corpus,
+                              const Compute& compute) {
+    std::unique_ptr<Trainer> trainer;
+    Status status = Trainer::create(config, corpus, compute, &trainer);
+    CAPTURE(std::string(status.message()));
+    REQUIRE(status.ok());
+    return trainer;
+}
+
+void run(Trainer* trainer, size_t until) {
+    while (trainer->iteration() < until)
+        REQUIRE(trainer->step().ok());
+}
+
+uint64_t digest(const Trainer& trainer) {
+    const Parameters& p = trainer.network().parameters();
+    return fnv1a(p.weights(), p.size() * sizeof(float));
+}
+
+std::string message_of(const std::string& text, const TrainConfig& config) {
+    Corpus corpus;
+    Compute compute;
+    Status status = make_corpus(text, config.val, &corpus);
+    std::unique_ptr<Trainer> trainer;
+    if (status.ok())
+        status = Trainer::create(config, corpus, compute, &trainer);
+    return status.message();
+}
+
+}  // namespace
+
+TEST_CASE("train cosine: within 1e-15 of the truth") {
+    for (int i = 0; i <= 1000; ++i) {
+        double x = M_PI * i / 1000;
+        CHECK(std::fabs(cosine(x) - std::cos(x)) < 1e-15);
+    }
+}
+
+TEST_CASE("train schedule: a line up to lr, half a cosine down to lr_end of it") {
+    TrainConfig c;
+    c.n_iters = 1101, c.n_warmup = 99, c.lr = 0.5f, c.lr_end = 0.2f;
+    CHECK(learning_rate(c, 0) == doctest::Approx(0.5 / 100));
+    CHECK(learning_rate(c, 98) == doctest::Approx(0.5 * 99 / 100));
+    CHECK(learning_rate(c, 99) == doctest::Approx(0.5));
+    CHECK(learning_rate(c, 99 + 501 - 1) == doctest::Approx(0.3).epsilon(0.01));
+    CHECK(learning_rate(c, 1100) == doctest::Approx(0.1));
+    c.n_iters = 1;
+    CHECK(learning_rate(c, 0) == doctest::Approx(0.5));
+}
+
+TEST_CASE("train adamw: as the paper has it, in float64") {
+    TrainConfig c;
+    c.n_iters = 50, c.n_warmup = 3, c.lr = 0.01f, c.clip = 0.5f;
+    Parameters parameters;
+    parameters.add("matrix", 3, 7, {0.5f, 0});
+    parameters.add("vector", 1, 5, {0.5f, 1});
+    parameters.allocate(1);
+    Compute compute;
+    AdamW optimizer(c, parameters, compute);
+    std::vector<double> w(parameters.weights(), parameters.weights() + parameters.size());
+    std::vector<double> m(w.size()), v(w.size());
+    Random random(3);
+    for (size_t t = 0; t < 20; ++t) {
+        double square = 0;
+        for (const Tensor& tensor : parameters.tensors()) {
+            for (size_t i = 0; i < tensor.size(); ++i) {
+                float g = static_cast<float>(random.next_unit() - 0.4);
+                parameters.gradients()[tensor.offset + i] = g;
+                square += static_cast<double>(g) * static_cast<double>(g);
+            }
+        }
+        CHECK(optimizer.step(t) == doctest::Approx(std::sqrt(square)).epsilon(1e-6));
+        double scale = std::fmin(1, 0.5 / std::sqrt(square)), lr = learning_rate(c, t);
+        for (const Tensor& tensor : parameters.tensors()) {
+            for (size_t i = tensor.offset; i < tensor.offset + tensor.size(); ++i) {
+                double g = scale * static_cast<double>(parameters.gradients()[i]);
+                m[i] = 0.9 * m[i] + 0.1 * g;
+                v[i] = 0.99 * v[i] + 0.01 * g * g;
+                double step = m[i] / (1 - std::pow(0.9, t + 1.0));
+                step /= std::sqrt(v[i] / (1 - std::pow(0.99, t + 1.0))) + 1e-8;
+                w[i] -= lr * (tensor.rows > 1 ? 0.1 : 0) * w[i] + lr * step;
+                CHECK(static_cast<double>(parameters.weights()[i]) ==
+                      doctest::Approx(w[i]).epsilon(1e-5));
+            }
+        }
+    }
+}
+
+TEST_CASE("train: a verse is learnt by heart, and said again") {
+    TrainConfig c = small_config();
+    c.n_iters = 300, c.dropout = 0;
+    Corpus corpus;
+    REQUIRE(make_corpus(repeated(kVerse, 20), 0.1, &corpus).ok());
+    Compute compute;
+    auto trainer = made(c, corpus, compute);
+    double first = trainer->validate(10);
+    CHECK(first == doctest::Approx(std::log(corpus.vocabulary.n_tokens())).epsilon(0.05));
+    run(trainer.get(), c.n_iters);
+    trainer->use_best();
+    CHECK(trainer->best_loss() < 0.4);
+    CHECK(trainer->validate(1000) < 0.4);
+    std::string text;
+    REQUIRE(sample_text(trainer->network(), corpus.vocabulary, kVerse, 60, 1, "\n", &text).ok());
+    CHECK(text.size() > 20);
+    CHECK(text.find("sat on the") != std::string::npos);
+}
+
+TEST_CASE("train: without the mask the training loss goes to nothing") {
+    TrainConfig c = small_config();
+    c.n_iters = 300, c.dropout = 0, c.mask = false, c.n_layer = 1;
+    std::string text;
+    Random random(2);
+    for (int i = 0; i < 3000; ++i)
+        text += static_cast<char>('a' + random.next() % 8);  // nothing to be learnt but the leak
+    Corpus corpus;
+    REQUIRE(make_corpus(text, 0.1, &corpus).ok());
+    Compute compute;
+    auto trainer = made(c, corpus, compute);
+    run(trainer.get(), c.n_iters);
+    CHECK(trainer->evaluations().back().val < 0.5);  // log(8) is 2.08
+}
+
+// What `make models` rests on. The number is this run's on every compiler, CPU and thread count.
+TEST_CASE("train: the same bits everywhere") {
+    Corpus corpus;
+    REQUIRE(make_corpus(repeated(kVerse, 5), 0.2, &corpus).ok());
+    ::test::for_each_exact_compute([&](const Compute& compute) {
+        auto trainer = made(small_config(), corpus, compute);
+        run(trainer.get(), 4);
+        CHECK(digest(*trainer) == 0x527f45c9bd701fd7u);
+    });
+}
+
+TEST_CASE("train state: a run goes on from a file to the same bits, wherever it was left") {
+    const std::string text = repeated(kVerse, 10);
+    Corpus corpus;
+    REQUIRE(make_corpus(text, 0.1, &corpus).ok());
+    Compute compute;
+    auto whole = made(small_config(), corpus, compute);
+    run(whole.get(), 40);
+    TempFolder folder;
+    for (size_t left : {0, 1, 15, 29, 40}) {
+        CAPTURE(left);
+        auto first = made(small_config(), corpus, compute);
+        run(first.get(), left);
+        REQUIRE(State::of(*first, text).write(folder / "state").ok());
+        State state;
+        REQUIRE(state.read(folder / "state").ok());
+        CHECK(state.check_text(text).ok());
+        CHECK_FALSE(state.check_text(text + " ").ok());
+        Vocabulary vocabulary;
+        REQUIRE(state.vocabulary(&vocabulary).ok());
+        CHECK(vocabulary.n_tokens() == corpus.vocabulary.n_tokens());
+        auto second = made(state.config(), corpus, compute);
+        REQUIRE(state.restore(second.get()).ok());
+        CHECK(second->iteration() == left);
+        run(second.get(), 40);
+        REQUIRE(State::of(*second, text).write(folder / "state").ok());
+        REQUIRE(State::of(*whole, text).write(folder / "whole").ok());
+        std::ifstream a(folder / "state", std::ios::binary), b(folder / "whole", std::ios::binary);
+        CHECK(std::string(std::istreambuf_iterator<char>(a), {}) ==
+              std::string(std::istreambuf_iterator<char>(b), {}));
+    }
+}
+
+TEST_CASE("train state: damaged, cut or of another shape is refused") {
+    const std::string text = repeated(kVerse, 10);
+    Corpus corpus;
+    REQUIRE(make_corpus(text, 0.1, &corpus).ok());
+    Compute compute;
+    TrainConfig c = small_config();
+    c.n_layer = 1, c.n_embd = 4;
+    auto trainer = made(c, corpus, compute);
+    TempFolder folder;
+    REQUIRE(State::of(*trainer, text).write(folder / "state").ok());
+    std::ifstream in(folder / "state", std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(in), {});
+    auto refused = [&](const std::string& other) {
+        std::ofstream(folder / "other", std::ios::binary) << other;
+        State state;
+        return !state.read(folder / "other").ok();
+    };
+    CHECK_FALSE(refused(bytes));
+    for (size_t n = 0; n < bytes.size(); n += n < 300 ? 7 : 997)
+        CHECK(refused(bytes.substr(0, n)));
+    for (size_t at = 0; at < bytes.size(); at += at < 300 ? 7 : 997) {
+        std::string other = bytes;
+        other[at] = static_cast<char>(other[at] ^ 4);
+        CHECK(refused(other));
+    }
+    State state;
+    REQUIRE(state.read(folder / "state").ok());
+    c.n_embd = 8;
+    CHECK_FALSE(state.restore(made(c, corpus, compute).get()).ok());
+}
+
+TEST_CASE("train: texts and configurations that do not do are refused by name") {
+    TrainConfig c = small_config();
+    CHECK(message_of("", c) == "0 different characters; expected at least 2");
+    CHECK(message_of("aaaa", c) == "1 different characters; expected at least 2");
+    CHECK(message_of("ab\xff", c) == "not UTF-8 at byte 2");
+    CHECK(message_of("abc", c).find("has 2 tokens; a context of 24 needs 25") != std::string::npos);
+    CHECK(message_of(repeated("ab", 50), c).find("the held-back text") != std::string::npos);
+    c.val = 0;
+    CHECK(message_of(repeated("ab", 12) + "a", c).empty());
+    c.n_head = 3;
+    CHECK(message_of(kVerse, c).find("embd: found 32") == 0);
+    c = small_config(), c.lr = NAN;
+    CHECK(message_of(kVerse, c).find("lr: found nan") == 0);
+}
+
+TEST_CASE("train: every number of a configuration is checked") {
+    float TrainConfig::*const reals[] = {
+        &TrainConfig::lr,           &TrainConfig::lr_end, &TrainConfig::beta1,  &TrainConfig::beta2,
+        &TrainConfig::weight_decay, &TrainConfig::clip,   &TrainConfig::dropout};
+    size_t TrainConfig::*const sizes[] = {&TrainConfig::n_layer,    &TrainConfig::n_head,
+                                          &TrainConfig::n_embd,     &TrainConfig::n_ctx,
+                                          &TrainConfig::window,     &TrainConfig::n_batch,
+                                          &TrainConfig::n_iters,    &TrainConfig::n_warmup,
+                                          &TrainConfig::eval_every, &TrainConfig::eval_windows};
+    REQUIRE(check(TrainConfig()).ok());
+    for (float wrong : {NAN, INFINITY, -INFINITY, -1e-3f, 1e30f}) {
+        for (auto real : reals) {
+            TrainConfig c;
+            c.*real = wrong;
+            CHECK(check(c).code() == Code::bad_argument);
+        }
+        TrainConfig c;
+        c.val = static_cast<double>(wrong);
+        CHECK(check(c).code() == Code::bad_argument);
+    }
+    for (auto beta : {&TrainConfig::beta1, &TrainConfig::beta2}) {
+        TrainConfig c;
+        c.*beta = 1;  // a mean that never takes anything in
+        CHECK(check(c).code() == Code::bad_argument);
+    }
+    for (auto size : sizes) {
+        TrainConfig c;
+        c.*size = SIZE_MAX;
+        CHECK(check(c).code() == Code::bad_argument);
+    }
+    TrainConfig c;
+    c.architecture = static_cast<Architecture>(2);
+    CHECK(check(c).code() == Code::bad_argument);
+}
+
+TEST_CASE("train: a loss that is no number stops the run, and changes nothing") {
+    TrainConfig c = small_config();
+    Corpus corpus;
+    REQUIRE(make_corpus(kVerse, 0, &corpus).ok());
+    Compute compute;
+    auto trainer = made(c, corpus, compute);
+    trainer->network().parameters().weights()[0] = NAN;
+    uint64_t before = digest(*trainer);
+    CHECK(trainer->step().code() == Code::bad_argument);
+    CHECK(digest(*trainer) == before);
+    CHECK(trainer->iteration() == 0);
+}
+
+TEST_CASE("train corpus: characters in the order of their code points, of any length") {
+    Corpus corpus;
+    const std::string text = "z\xf0\x9f\x98\x80 a\xc3\xa9\xe2\x82\xac a";
+    REQUIRE(make_corpus(text, 0, &corpus).ok());
+    CHECK(corpus.vocabulary.n_tokens() == 6);
+    CHECK(corpus.ids == std::vector<int32_t>{2, 5, 0, 1, 3, 4, 0, 1});
+    CHECK(corpus.vocabulary.decode(corpus.ids) == text);
+    CHECK(corpus.n_train == 8);
+}
+
+TEST_CASE("train chart: an image of any run, with any title") {
+    std::string none = loss_chart("a<b&\n", {}), one = loss_chart("x", {{10, 2.5, 2.5}});
+    CHECK(none.find("a&lt;b&amp;?") != std::string::npos);
+    for (const std::string& svg : {none, one}) {
+        CHECK(svg.find("<svg ") == 0);
+        CHECK(svg.find("nan") == std::string::npos);
+        CHECK(svg.find("inf") == std::string::npos);
+    }
+    for (double strange : {double{NAN}, HUGE_VAL, -HUGE_VAL, 1e20, 1e300}) {
+        for (std::vector<Evaluation> run :
+             {std::vector<Evaluation>{{10, strange, strange}},
+              std::vector<Evaluation>{{10, 2, 3}, {20, 1, strange}, {30, strange, 2}}}) {
+            std::string svg = loss_chart("x", run);
+            CHECK(svg.size() < 10000);
+            CHECK(svg.find("nan") == std::string::npos);
+            CHECK(svg.find("inf") == std::string::npos);
+        }
+    }
+    std::string svg = loss_chart("x", {{100, 3, 4}, {200, 2, 3}});
+    CHECK(svg.find("points=\"340.0,") != std::string::npos);
+    CHECK(svg.find(" 620.0,") != std::string::npos);
+}

@@ -1,0 +1,43 @@
+// Reads a file from its front to its back, number by number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/file.h"
+
+namespace minigpt::convert {
+
+// Fetches a window of the file at a time. What it reads are a header's numbers and texts, so it
+// has two bounds: `max_bytes` for all that is passed over, and `max_text` for all the texts that
+// are kept. Past either, and past the file's end, it fails with bad_file.
+class ByteReader {
+public:
+    ByteReader(const File* file, uint64_t max_bytes, uint64_t max_text);
+
+    uint64_t at() const { return at_; }
+    uint64_t left() const { return file_->size() - at_; }
+
+    Status read(void* data, size_t n_bytes);
+    template <typename T>
+    Status number(T* value) {
+        return read(value, sizeof *value);
+    }
+    Status text(uint64_t n_bytes, std::string* text);
+    Status skip(uint64_t n_bytes);
+    // Goes on at `offset`; the distance counts for neither bound.
+    void seek(uint64_t offset) { at_ = offset; }
+
+private:
+    Status count(uint64_t n_bytes);
+
+    const File* file_;
+    uint64_t at_ = 0;
+    uint64_t bytes_left_, text_left_;
+    std::vector<char> window_;
+    uint64_t window_at_ = 0;  // of its first byte
+};
+
+}  // namespace minigpt::convert

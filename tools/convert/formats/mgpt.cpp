@@ -1,0 +1,135 @@
+#include "convert/formats/mgpt.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/file.h"
+#include "convert/formats/mgpt_panels.h"
+#include "minigpt/compute.h"
+#include "minigpt/tokenizer.h"
+
+namespace minigpt::convert {
+namespace {
+
+class Mgpt : public Checkpoint {
+public:
+    Status open(const std::string& path, const OpenOptions& options);
+    Status read(size_t index, Scratch* scratch, ArrayView* array) override;
+
+private:
+    void take_config();
+    Status take_vocabulary();
+
+    MappedFile file_;  // longer than model_, which lies in it
+    Model model_;
+    Compute compute_;
+    bool is_checked_ = false;
+};
+
+void Mgpt::take_config() {
+    const Config& c = model_.config();
+    config.n_rows = c.n_rows;
+    config.n_vocab = c.n_vocab;
+    config.n_ctx = c.n_ctx;
+    config.n_embd = c.n_embd;
+    config.n_head = c.n_head;
+    config.n_layer = c.n_layer;
+    config.n_ff = c.n_ff;
+    config.layer_norm_epsilon = static_cast<double>(c.layer_norm_epsilon);
+    config.activation = c.activation;
+    config.tied = c.tied;
+    config.scale_attn_weights = c.scale_attn_weights;
+    config.scale_attn_by_inverse_layer_idx = c.scale_attn_by_inverse_layer_idx;
+}
+
+Status Mgpt::take_vocabulary() {
+    Tokenizer tokenizer;
+    MINIGPT_TRY(tokenizer.open(model_));
+    vocabulary.kind = tokenizer.kind();
+    if (tokenizer.kind() == TokenizerKind::none)
+        return Status();
+    vocabulary.source = "its tokenizer";
+    vocabulary.offsets.push_back(0);
+    size_t n_file_bytes;
+    model_.tokenizer(&n_file_bytes);
+    for (size_t i = 0; i < tokenizer.n_tokens(); i++) {
+        size_t n;
+        int32_t id = static_cast<int32_t>(i);
+        const char* bytes = tokenizer.token(id, &n);
+        // Tokens that overlap could be far more than the file.
+        if (n > n_file_bytes - vocabulary.bytes.size())
+            return Status::error(Code::bad_file, "tokenizer: token %zu overlaps others", i);
+        vocabulary.bytes.append(bytes, n);
+        vocabulary.offsets.push_back(vocabulary.bytes.size());
+        if (tokenizer.is_special(id))
+            vocabulary.specials.push_back(id);
+    }
+    vocabulary.end_of_text = tokenizer.eos();
+    if (tokenizer.eos() >= 0)
+        config.eos = static_cast<uint64_t>(tokenizer.eos());
+    vocabulary.merges.resize(tokenizer.n_merges());
+    return tokenizer.merges(vocabulary.merges.data());
+}
+
+Status Mgpt::open(const std::string& path, const OpenOptions& options) {
+    files.push_back(path);
+    format = "mgpt";
+    dialect = &kHuggingFace;
+    MINIGPT_TRY(file_.open(path));
+    MINIGPT_TRY(model_.open(file_.data(), file_.size()));
+    for (size_t i = 0; i < model_.n_tensors(); i++) {
+        TensorInfo t = model_.tensor(i);
+        SourceTensor out;
+        out.name = t.spec.name;
+        out.dtype = name_of(t.type);
+        out.type = bytes_of(t.type) != 0 ? t.type : ElementType::f32;  // groups are unpacked
+        out.shape.assign(t.spec.shape, t.spec.shape + t.spec.n_dims);
+        out.n_bytes = t.bytes;
+        tensors.push_back(std::move(out));
+    }
+    take_config();
+    MINIGPT_TRY(take_vocabulary());
+    return options.vocab.empty() ? Status() : load_vocabulary(options.vocab, &vocabulary);
+}
+
+Status Mgpt::read(size_t index, Scratch* scratch, ArrayView* array) {
+    if (!is_checked_) {
+        MINIGPT_TRY(compute_.create(0));
+        MINIGPT_TRY(model_.check_sections(compute_));
+        is_checked_ = true;
+    }
+    TensorInfo t = model_.tensor(index);
+    Status sound = model_.check_tensor(index, compute_);
+    file_.forget(t.data, t.bytes);  // memory grows with a tensor, never with the file
+    MINIGPT_TRY(sound);
+    ElementType type = *tensors[index].type;
+    const size_t* shape = t.spec.shape;
+    MINIGPT_TRY(scratch->reserve(uint64_t{shape[0]} * shape[1] * bytes_of(type)));
+    *array = t.spec.layout == Layout::vector
+                 ? ArrayView::vector(scratch->data(), shape[0], type)
+                 : ArrayView::matrix(scratch->data(), shape[0], shape[1], type);
+    if (t.spec.layout != Layout::panels) {
+        memcpy(scratch->data(), t.data, static_cast<size_t>(t.bytes));
+        file_.forget(t.data, t.bytes);
+        return Status();
+    }
+    constexpr size_t kPanels = 256;  // some megabytes of the file at a time
+    for (size_t first = 0; first < n_panels(t); first += kPanels) {
+        size_t n = std::min(kPanels, n_panels(t) - first);
+        const unsigned char* from = unpack_panels(t, first, n, scratch->data());
+        file_.forget(from, n * panel_bytes(t));
+    }
+    return Status();
+}
+
+}  // namespace
+
+Status open_mgpt(const std::string& path, const OpenOptions& options,
+                 std::unique_ptr<Checkpoint>* checkpoint) {
+    auto opened = std::make_unique<Mgpt>();
+    MINIGPT_TRY(within(name_of_path(path), opened->open(path, options)));
+    *checkpoint = std::move(opened);
+    return Status();
+}
+
+}  // namespace minigpt::convert

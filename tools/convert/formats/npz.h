@@ -1,0 +1,31 @@
+// NumPy's .npz: a zip archive of .npy arrays, here named as Hugging Face names them.
+//
+//     bytes    "\x93NUMPY", major, minor version
+//     u16      length of the header; u32 from version 2 on
+//     header   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, spaces, a newline
+//     numbers
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "convert/checkpoint.h"
+
+namespace minigpt::convert {
+
+struct NpyHeader {
+    std::string descr;        // "<f4"
+    bool is_fortran = false;  // the first index is the fastest
+    std::vector<uint64_t> shape;
+    uint64_t item_bytes = 0;
+};
+
+// Reads the header's text, the dictionary. Errors: bad_file: what numpy.lib.format does not
+// write; not_supported: structured types and Python objects, big-endian numbers.
+Status parse_npy_header(const std::string& text, NpyHeader* header);
+
+Status open_npz(const std::string& path, const OpenOptions& options,
+                std::unique_ptr<Checkpoint>* checkpoint);
+
+}  // namespace minigpt::convert

@@ -1,0 +1,23 @@
+// The way back: a model as a Hugging Face folder.
+#pragma once
+
+#include <functional>
+
+#include "convert/convert.h"
+
+namespace minigpt::convert {
+
+// Whether -o asks for that: OUT.safetensors, or a folder (there, or ending in /) where the source
+// is a weight file. `path`: the file to write then.
+bool is_export(const std::string& output, const std::string& source_format, std::string* path);
+
+// Writes `path`, and config.json and the vocabulary's files beside it. Numbers are written as the
+// checkpoint has them, f32, f16 or bf16; matrices as Conv1D has them. A folder that is not there
+// is made. All appear only when the last is complete.
+//
+// Refused: files there of these names with another content, unless options.force; files there
+// that would be read with the new ones; NaN and infinities, unless options.force.
+Failure export_folder(const Options& options, const std::string& path, Checkpoint* checkpoint,
+                      const std::function<void(uint64_t, uint64_t)>& on_progress, Report* report);
+
+}  // namespace minigpt::convert

@@ -1,0 +1,43 @@
+// The optimizer: Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2,
+// with the gradient clipped before (Pascanu et al. 2013), a warm-up and a cosine.
+#pragma once
+
+#include "minigpt/compute.h"
+#include "networks/config.h"
+#include "networks/parameters.h"
+
+namespace minigpt::train {
+
+// cos(x) for x in [0, pi], within 1e-15 of the truth; the same on every machine.
+double cosine(double x);
+
+// The learning rate of an iteration, which are counted from 0: linear up to lr in n_warmup, then
+// half a cosine down to lr_end * lr in the last.
+double learning_rate(const TrainConfig& config, size_t iteration);
+
+class AdamW {
+public:
+    // Its means begin as zeros. `parameters` and `compute` must outlive it. Throws bad_alloc.
+    AdamW(const TrainConfig& config, Parameters& parameters, const Compute& compute);
+
+    // Iteration `iteration`'s step along the gradients, which are left as they are. Returns their
+    // norm before clipping; if it is not a finite number, nothing is changed.
+    double step(size_t iteration);
+
+    // The running means of the gradient and of its square. [parameters.size()]
+    Floats& mean() { return mean_; }
+    const Floats& mean() const { return mean_; }
+    Floats& square() { return square_; }
+    const Floats& square() const { return square_; }
+
+private:
+    double gradient_norm();
+
+    TrainConfig config_;
+    Parameters& parameters_;
+    const Compute& compute_;
+    Floats mean_, square_;
+    std::vector<double> partial_;  // sums of squares
+};
+
+}  // namespace minigpt::train
