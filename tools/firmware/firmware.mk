@@ -51,10 +51,10 @@ firmware-test: firmware $(DEMO)  ## run it under qemu-system-arm, compare with t
 	@$(EMULATOR) $(DEMO) | tee $(DEMO).out
 	@sh tools/firmware/run.sh $(DEMO).out $(BOARD_ELF)
 
-sizes:  ## how large the library is in a program, for some builds of it, into README.md
+sizes:  ## how large the library is in a program, for some builds of it, into its README
 	@sh tools/firmware/sizes.sh
 
-digests:  ## the bundled model's digest and text, for every element type on every target, into README.md
+digests:  ## the bundled model's digest and text, for every element type on every target, into its README
 	@sh tools/firmware/digests.sh
 
 .PHONY: demo firmware firmware-test sizes digests

@@ -42,4 +42,5 @@ rm -f build/*/demo-q8 build/demo-q8 $out/expected
         echo "| \`make firmware\`, $board | $(kept "build/firmware/$board-q8.elf.map") |"
     done
 } > $out/table
+cat $out/table
 sh tools/firmware/readme_table.sh $out/table
