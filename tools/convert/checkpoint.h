@@ -82,7 +82,7 @@ struct OpenOptions {
 // Opens a file, or the one checkpoint in a folder, of whatever format its content shows.
 //
 // Errors: io, bad_file (with the file inside the folder; an option that contradicts it),
-// not_supported (a known format without a reader).
+// not_supported (what a format may have and this program does not read).
 Status open_checkpoint(const std::string& path, const OpenOptions& options,
                        std::unique_ptr<Checkpoint>* checkpoint);
 

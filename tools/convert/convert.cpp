@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "common/file.h"
-#include "convert/infer.h"
+#include "convert/formats/readers.h"
 #include "convert/write/export.h"
 
 namespace minigpt::convert {

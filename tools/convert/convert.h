@@ -17,7 +17,7 @@ struct Options {
     std::optional<Activation> activation;
     std::optional<ElementType> type;  // unset: the source's own
     bool force = false;               // accept NaN and infinities; replace other files
-    bool list = false;                // list.h
+    bool list = false;                // list() instead of convert()
     std::string emit;                 // "c", "obj"; empty: no, see emit.h
     std::string target;               // of "obj"
     std::string symbol;               // the name of what is emitted
@@ -51,6 +51,11 @@ struct Failure {
 Failure convert(const Options& options,
                 const std::function<void(uint64_t done, uint64_t total)>& on_progress,
                 Report* report);
+
+// What a checkpoint holds, without converting it: the format, the configuration and every tensor
+// with its type, its shape and our name for it, as lines for a reader. A checkpoint that can be
+// opened is listed even where it cannot be converted; a line says why.
+Failure list(const Options& options, std::string* text);
 
 // What a report says of a checkpoint, and of report->plan where that is made: all but the output.
 void describe(const Checkpoint& checkpoint, Report* report);

@@ -1,4 +1,4 @@
-#include "convert/list.h"
+#include "convert/convert.h"
 
 #include <algorithm>
 

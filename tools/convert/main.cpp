@@ -13,9 +13,7 @@
 #include "common/progress.h"
 #include "common/signals.h"
 #include "convert/convert.h"
-#include "convert/list.h"
 #include "convert/write/emit.h"
-#include "convert/write/emit_elf.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "common/file.h"
 #include "convert/convert.h"
-#include "convert/hf_config.h"
+#include "convert/formats/readers.h"
 
 namespace minigpt::convert {
 namespace {

@@ -1,7 +1,7 @@
 // What config.json may say.
 #include <doctest/doctest.h>
 
-#include "convert/hf_config.h"
+#include "convert/formats/readers.h"
 #include "tests/tools/convert/maker.h"
 
 using namespace minigpt;

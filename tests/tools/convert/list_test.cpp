@@ -1,5 +1,5 @@
 // --list, and GPT-2's own vocabulary where there is none.
-#include "convert/list.h"
+#include "convert/convert.h"
 
 #include <doctest/doctest.h>
 

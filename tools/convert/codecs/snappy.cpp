@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "convert/formats/tensorflow_wire.h"
+#include "convert/codecs/wire.h"
 
 namespace minigpt::convert {
 namespace {

@@ -1,7 +1,6 @@
 #include "convert/codecs/zip.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <initializer_list>
 
@@ -210,24 +209,6 @@ Status check_overlaps(std::vector<Entry>* entries) {
     return Status();
 }
 
-// tables[k][b]: the CRC of byte b and k zero bytes after it.
-struct CrcTables {
-    std::array<std::array<uint32_t, 256>, 8> tables;
-
-    CrcTables() {
-        for (uint32_t b = 0; b < 256; b++) {
-            uint32_t crc = b;
-            for (int i = 0; i < 8; i++)
-                crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-            tables[0][b] = crc;
-        }
-        for (size_t k = 1; k < 8; k++) {
-            for (size_t b = 0; b < 256; b++)
-                tables[k][b] = tables[k - 1][b] >> 8 ^ tables[0][tables[k - 1][b] & 0xff];
-        }
-    }
-};
-
 }  // namespace
 
 Status read_zip_directory(const File& file, std::vector<ZipEntry>* entries) {
@@ -259,21 +240,6 @@ Status read_zip_directory(const File& file, std::vector<ZipEntry>* entries) {
             entries->push_back(std::move(entry.zip));
     }
     return Status();
-}
-
-uint32_t crc32_of(const void* data, size_t n_bytes, uint32_t crc) {
-    static const CrcTables crc_tables;
-    const auto& t = crc_tables.tables;
-    const char* p = static_cast<const char*>(data);
-    crc = ~crc;
-    for (; n_bytes >= 8; n_bytes -= 8, p += 8) {
-        uint32_t a = u32(p) ^ crc, b = u32(p + 4);
-        crc = t[7][a & 0xff] ^ t[6][a >> 8 & 0xff] ^ t[5][a >> 16 & 0xff] ^ t[4][a >> 24] ^
-              t[3][b & 0xff] ^ t[2][b >> 8 & 0xff] ^ t[1][b >> 16 & 0xff] ^ t[0][b >> 24];
-    }
-    for (; n_bytes > 0; n_bytes--, p++)
-        crc = crc >> 8 ^ t[0][(crc ^ static_cast<unsigned char>(*p)) & 0xff];
-    return ~crc;
 }
 
 }  // namespace minigpt::convert

@@ -30,7 +30,4 @@ struct ZipEntry {
 // entries, an archive in several parts.
 Status read_zip_directory(const File& file, std::vector<ZipEntry>* entries);
 
-// The CRC-32 of zip (polynomial 0xedb88320). `crc` is that of the bytes before, 0 at first.
-uint32_t crc32_of(const void* data, size_t n_bytes, uint32_t crc = 0);
-
 }  // namespace minigpt::convert

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "convert/checkpoint.h"
+#include "convert/formats/readers.h"
 
 namespace minigpt::convert {
 
@@ -20,9 +20,7 @@ struct Format {
     const char* name;
     bool (*is)(const Glimpse& glimpse);  // by content
     const char* ending;  // taken at its word where the content is nothing at all; may be nullptr
-    // nullptr: a kind that is known, but not read
-    Status (*open)(const std::string& path, const OpenOptions& options,
-                   std::unique_ptr<Checkpoint>* checkpoint);
+    Reader* open;
 };
 
 struct Found {

@@ -1,11 +1,15 @@
-#include "convert/formats/ggml.h"
-
+// The GPT-2 files of ggml's first years, before GGUF.
+//
+//     i32  0x67676d6c, n_vocab, n_ctx, n_embd, n_head, n_layer, type (0 f32, 1 f16)
+//     i32  n_tokens; for each i32 length and its bytes
+//     tensors to the file's end: i32 n_dims, i32 length of the name, i32 type, i32 dimensions
+//          (innermost first), the name, the numbers
 #include <set>
 
 #include "convert/codecs/byte_reader.h"
 #include "convert/formats/gguf_types.h"
-#include "convert/infer.h"
-#include "convert/vocabulary/vocabulary_recover.h"
+#include "convert/formats/readers.h"
+#include "convert/vocabulary/vocabulary.h"
 
 namespace minigpt::convert {
 namespace {

@@ -1,6 +1,6 @@
 #include "convert/formats/gguf.h"
 
-#include "convert/infer.h"
+#include "convert/formats/readers.h"
 #include "convert/vocabulary/vocabulary.h"
 
 namespace minigpt::convert {

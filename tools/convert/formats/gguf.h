@@ -54,7 +54,4 @@ struct GgufFile {
 // order, a type that is not known.
 Status read_gguf_header(const File& file, GgufFile* out);
 
-Status open_gguf(const std::string& path, const OpenOptions& options,
-                 std::unique_ptr<Checkpoint>* checkpoint);
-
 }  // namespace minigpt::convert

@@ -1,9 +1,14 @@
-#include "convert/formats/llmc.h"
-
+// llm.c's models (train_gpt2.py's writer).
+//
+//     i32[256]  20240326, version (1 f32, 3 f32, 5 bf16), n_ctx, n_vocab, n_layer, n_head, n_embd,
+//               n_rows (3 and 5; in 1 the table has n_vocab), zeros
+//     numbers   wte, wpe, then each kind of a layer's tensors for all layers together, then ln_f;
+//               matrices [n_out, n_in]
 #include <algorithm>
 #include <cstring>
 
 #include "common/file.h"
+#include "convert/formats/readers.h"
 
 namespace minigpt::convert {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "common/file.h"
+#include "convert/codecs/crc.h"
 #include "convert/codecs/inflate.h"
 #include "convert/codecs/zip.h"
-#include "convert/hf_config.h"
-#include "convert/infer.h"
+#include "convert/formats/readers.h"
 
 namespace minigpt::convert {
 namespace {

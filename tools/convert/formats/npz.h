@@ -25,7 +25,4 @@ struct NpyHeader {
 // write; not_supported: structured types and Python objects, big-endian numbers.
 Status parse_npy_header(const std::string& text, NpyHeader* header);
 
-Status open_npz(const std::string& path, const OpenOptions& options,
-                std::unique_ptr<Checkpoint>* checkpoint);
-
 }  // namespace minigpt::convert

@@ -1,7 +1,7 @@
 #include "convert/formats/safetensors.h"
 
+#include "convert/formats/readers.h"
 #include "convert/formats/shards.h"
-#include "convert/hf_config.h"
 
 namespace minigpt::convert {
 namespace {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/file.h"
@@ -23,16 +22,5 @@ struct SafetensorsFile {
 // Reads and checks the header. Tensors must fill the data without a gap or an overlap, each as
 // long as its type and shape say. Errors: bad_file, io.
 Status read_safetensors_header(const File& file, SafetensorsFile* out);
-
-// The weight_map of a *.index.json: tensor and file names, by tensor. Files lie in the index's
-// own folder: a path is refused (bad_file).
-using WeightMap = std::vector<std::pair<std::string, std::string>>;
-Status read_weight_map(const std::string& path, WeightMap* map);
-
-// Opens one file, or an index with all its files.
-Status open_safetensors(const std::string& path, const OpenOptions& options,
-                        std::unique_ptr<Checkpoint>* checkpoint);
-Status open_safetensors_index(const std::string& path, const OpenOptions& options,
-                              std::unique_ptr<Checkpoint>* checkpoint);
 
 }  // namespace minigpt::convert

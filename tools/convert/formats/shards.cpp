@@ -4,7 +4,7 @@
 #include <set>
 
 #include "common/file.h"
-#include "convert/formats/safetensors.h"
+#include "convert/codecs/json.h"
 
 namespace minigpt::convert {
 namespace {
@@ -34,6 +34,37 @@ Status check_map(const WeightMap& map, const std::string& file, const Checkpoint
 }
 
 }  // namespace
+
+Status read_weight_map(const std::string& path, WeightMap* map) {
+    std::string text;
+    MINIGPT_TRY(read_text(path, kMaxText, &text));
+    Json json(text.data(), text.size());
+    bool found = false;
+    Status status = json.object([&](const std::string& key) {
+        if (key != "weight_map")
+            return json.skip();
+        found = true;
+        return json.object([&](const std::string& tensor) {
+            map->emplace_back(tensor, "");
+            std::string& file = map->back().second;
+            MINIGPT_TRY(json.string(&file));
+            if (!file.empty() && file.find_first_of(std::string("/\0", 2)) == std::string::npos &&
+                file != "." && file != "..") {
+                return Status();
+            }
+            return Status::error(Code::bad_file, "%s: \"%s\" is no file name in this folder",
+                                 shown(tensor).c_str(), shown(file).c_str());
+        });
+    });
+    MINIGPT_TRY(status);
+    MINIGPT_TRY(json.end());
+    if (!found)
+        return Status::error(Code::bad_file, "weight_map is missing");
+    if (map->empty())
+        return Status::error(Code::bad_file, "weight_map is empty");
+    std::sort(map->begin(), map->end());
+    return Status();
+}
 
 Status add_shards(const std::string& path, Checkpoint* checkpoint,
                   const std::function<Status(const std::string&)>& add_file) {

@@ -1,12 +1,11 @@
 #include "convert/formats/tensorflow.h"
+#include "convert/formats/readers.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "common/file.h"
-#include "convert/codecs/crc32c.h"
-#include "convert/formats/tensorflow_bundle.h"
-#include "convert/formats/tensorflow_table.h"
+#include "convert/codecs/crc.h"
 
 namespace minigpt::convert {
 namespace {

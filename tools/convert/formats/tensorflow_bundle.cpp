@@ -1,8 +1,8 @@
-#include "convert/formats/tensorflow_bundle.h"
+#include "convert/formats/tensorflow.h"
 
 #include <functional>
 
-#include "convert/formats/tensorflow_wire.h"
+#include "convert/codecs/wire.h"
 
 namespace minigpt::convert {
 namespace {

@@ -1,12 +1,12 @@
-#include "convert/formats/tensorflow_table.h"
+#include "convert/formats/tensorflow.h"
 
 #include <cstring>
 #include <vector>
 
 #include "common/file.h"
-#include "convert/codecs/crc32c.h"
+#include "convert/codecs/crc.h"
 #include "convert/codecs/snappy.h"
-#include "convert/formats/tensorflow_wire.h"
+#include "convert/codecs/wire.h"
 
 namespace minigpt::convert {
 namespace {

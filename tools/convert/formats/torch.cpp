@@ -1,15 +1,15 @@
-#include "convert/formats/torch.h"
-
+// PyTorch's checkpoints: one file, or several under an index; Hugging Face's, nanoGPT's, minGPT's
+// and others'.
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 
 #include "common/file.h"
+#include "convert/formats/readers.h"
 #include "convert/formats/shards.h"
 #include "convert/formats/torch_numbers.h"
 #include "convert/formats/torch_tensors.h"
-#include "convert/hf_config.h"
 #include "convert/vocabulary/vocabulary.h"
 
 namespace minigpt::convert {

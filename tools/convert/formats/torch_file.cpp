@@ -1,8 +1,10 @@
 #include "convert/formats/torch_file.h"
+#include "convert/formats/readers.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "convert/codecs/crc.h"
 #include "convert/codecs/zip.h"
 
 namespace minigpt::convert {

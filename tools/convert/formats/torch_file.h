@@ -11,6 +11,7 @@
 #include <string>
 
 #include "convert/codecs/pickle.h"
+#include "convert/formats/readers.h"
 
 namespace minigpt::convert {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "convert/codecs/crc.h"
 #include "convert/codecs/zip.h"
 
 namespace minigpt::convert {

@@ -36,9 +36,4 @@ Status read_state_dict(const Pickle& pickle, PickleValue dict, std::vector<Torch
 Status read_torch_config(const Pickle& pickle, PickleValue root, SourceConfig* config,
                          bool* is_nanogpt, std::optional<bool>* has_bias);
 
-// {'stoi': {character: id}, 'itos': {id: character} or [character]}, either or both; kind none
-// where there is neither. Errors (bad_file): ids that disagree, what is no text.
-Status read_pickled_vocabulary(const Pickle& pickle, PickleValue root, const std::string& source,
-                               Vocabulary* vocabulary);
-
 }  // namespace minigpt::convert

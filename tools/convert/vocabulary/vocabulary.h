@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "convert/codecs/pickle.h"
 #include "minigpt/status.h"
 #include "minigpt/tokenizer.h"
 
@@ -77,7 +78,11 @@ Status parse_merges(const std::string& text, RawVocabulary* raw);
 // only_added: leaves the vocabulary and the merges aside. A setting that would give other ids than
 // GPT-2's tokenizer is refused (not_supported).
 Status parse_tokenizer_json(const std::string& text, bool only_added, RawVocabulary* raw);
-// A meta.pkl, as nanoGPT's character data sets have it; torch_settings.cpp.
+// {'stoi': {character: id}, 'itos': {id: character} or [character]}, either or both; kind none
+// where there is neither. Errors (bad_file): ids that disagree, what is no text.
+Status read_pickled_vocabulary(const Pickle& pickle, PickleValue root, const std::string& source,
+                               Vocabulary* vocabulary);
+// A meta.pkl, as nanoGPT's character data sets have it.
 Status parse_meta_pickle(const std::string& bytes, const std::string& source,
                          Vocabulary* vocabulary);
 // Whether a JSON text is a tokenizer.json, and not a vocab.json: its first value is no number.
@@ -98,5 +103,31 @@ Status find_vocabulary(const std::string& folder, Vocabulary* vocabulary);
 
 // The vocabulary that a user names: a folder, or one of those files. Nothing there is an error.
 Status load_vocabulary(const std::string& path, Vocabulary* vocabulary);
+
+// A byte-level BPE vocabulary from its tokens alone, as llm.c's tokenizer files and ggml's models
+// have them. Merges were made one after the other, a token each, so ids in order give the ranks,
+// and the token's bytes under the merges before it are the two parts that its own merge joins.
+//
+//   source   for messages
+//   tokens   by id, the tokens' own bytes
+//   special  a token that no text becomes, such as <|endoftext|>. So are, without being named,
+//            tokens like <this> or [this] that do not come out as two parts
+//
+// Tokens that do not have all 256 bytes and are one character each are a character vocabulary.
+//
+// Errors: bad_file with the id: a token that is empty, there twice, of over 256 bytes, or not two
+// parts.
+Status recover_vocabulary(const std::string& source, const std::vector<std::string>& tokens,
+                          std::optional<uint64_t> special, Vocabulary* vocabulary);
+
+// Whether a file's content is llm.c's vocabulary.
+bool is_llmc_tokenizer(const std::string& bytes);
+
+// Reads a vocabulary file. Its merges are recovered.
+//
+// Errors: bad_file: a file that is cut off or too long, and what recover_vocabulary refuses;
+// not_supported: another version. Each begins with `name`.
+Status load_llmc_tokenizer(const std::string& name, const std::string& bytes,
+                           Vocabulary* vocabulary);
 
 }  // namespace minigpt::convert

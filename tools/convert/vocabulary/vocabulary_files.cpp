@@ -2,7 +2,6 @@
 #include <initializer_list>
 
 #include "common/file.h"
-#include "convert/formats/llmc.h"
 #include "convert/vocabulary/vocabulary.h"
 
 namespace minigpt::convert {

@@ -1,4 +1,4 @@
-#include "convert/vocabulary/vocabulary_recover.h"
+#include "convert/vocabulary/vocabulary.h"
 
 #include <array>
 #include <unordered_map>

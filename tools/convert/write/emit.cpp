@@ -5,7 +5,6 @@
 
 #include "common/file.h"
 #include "common/output_file.h"
-#include "convert/write/emit_elf.h"
 #include "minigpt/compute.h"
 #include "minigpt/model.h"
 

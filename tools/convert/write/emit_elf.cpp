@@ -1,6 +1,4 @@
 // ELF as the System V ABI has it, chapter 4, "Object Files", and each machine's supplement.
-#include "convert/write/emit_elf.h"
-
 #include "convert/write/emit.h"
 
 namespace minigpt::convert {

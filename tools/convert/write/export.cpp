@@ -9,7 +9,6 @@
 
 #include "common/file.h"
 #include "common/output_file.h"
-#include "convert/write/export_files.h"
 
 namespace minigpt::convert {
 namespace {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 
 #include "convert/convert.h"
 
@@ -19,5 +21,15 @@ bool is_export(const std::string& output, const std::string& source_format, std:
 // that would be read with the new ones; NaN and infinities, unless options.force.
 Failure export_folder(const Options& options, const std::string& path, Checkpoint* checkpoint,
                       const std::function<void(uint64_t, uint64_t)>& on_progress, Report* report);
+
+// The texts that lie beside the weights in a Hugging Face folder.
+using TextFiles = std::map<std::string, std::string>;  // by name
+
+// config.json, and vocab.json, merges.txt, added_tokens.json as far as the vocabulary has them.
+// What comes of reading them again is the same vocabulary.
+//
+// Errors: not_supported: a vocabulary that such files cannot spell.
+Status make_text_files(const Plan& plan, const Vocabulary& vocabulary, const TokenizerSpec& spec,
+                       TextFiles* files);
 
 }  // namespace minigpt::convert

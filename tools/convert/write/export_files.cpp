@@ -1,4 +1,4 @@
-#include "convert/write/export_files.h"
+#include "convert/write/export.h"
 
 #include <algorithm>
 #include <cstdio>

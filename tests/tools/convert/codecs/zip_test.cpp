@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "convert/codecs/crc.h"
 #include "tests/tools/convert/formats/torch_maker.h"
 
 using namespace minigpt;

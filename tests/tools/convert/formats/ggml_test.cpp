@@ -1,11 +1,11 @@
 // ggml's older files give the bits that Hugging Face's give, and their vocabulary its merges.
-#include "convert/formats/ggml.h"
+#include "convert/formats/readers.h"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
 
-#include "convert/vocabulary/vocabulary_recover.h"
+#include "convert/vocabulary/vocabulary.h"
 #include "tests/tools/convert/text_model.h"
 
 using namespace minigpt;

@@ -1,6 +1,6 @@
 // llm.c's models give the bits of the model that they were made from, its vocabularies their
 // merges; or one line.
-#include "convert/formats/llmc.h"
+#include "convert/formats/readers.h"
 
 #include <doctest/doctest.h>
 

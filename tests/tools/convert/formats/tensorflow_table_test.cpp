@@ -1,11 +1,10 @@
 // What a table, and a snappy block in it, may claim.
-#include "convert/formats/tensorflow_table.h"
+#include "convert/formats/tensorflow.h"
 
 #include <doctest/doctest.h>
 
-#include "convert/codecs/crc32c.h"
+#include "convert/codecs/crc.h"
 #include "convert/codecs/snappy.h"
-#include "convert/formats/tensorflow_bundle.h"
 #include "tests/tools/convert/formats/tensorflow_maker.h"
 #include "tests/tools/gpt2/program.h"
 

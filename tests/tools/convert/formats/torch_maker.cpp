@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "convert/codecs/crc.h"
 #include "convert/codecs/zip.h"
 
 namespace minigpt::test {

@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "convert/write/emit.h"
-#include "convert/write/emit_elf.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
 

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "convert/write/export_files.h"
 #include "tests/json.h"
 #include "tests/tools/convert/formats/gguf_maker.h"
 #include "tests/tools/gpt2/program.h"

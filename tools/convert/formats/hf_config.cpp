@@ -1,4 +1,4 @@
-#include "convert/hf_config.h"
+#include "convert/formats/readers.h"
 
 #include <cstring>
 

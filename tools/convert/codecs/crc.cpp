@@ -1,4 +1,4 @@
-#include "convert/codecs/crc32c.h"
+#include "convert/codecs/crc.h"
 
 #include <array>
 #include <cstring>
@@ -6,17 +6,15 @@
 namespace minigpt::convert {
 namespace {
 
-constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected
-
 // byte[k][b]: what byte b does to the checksum when k more bytes follow it in its group of 8.
 struct Tables {
     std::array<std::array<uint32_t, 256>, 8> byte;
 
-    Tables() {
+    explicit Tables(uint32_t reflected_polynomial) {
         for (uint32_t b = 0; b < 256; b++) {
             uint32_t crc = b;
             for (int bit = 0; bit < 8; bit++)
-                crc = crc >> 1 ^ ((crc & 1) != 0 ? kPolynomial : 0);
+                crc = crc >> 1 ^ ((crc & 1) != 0 ? reflected_polynomial : 0);
             byte[0][b] = crc;
         }
         for (size_t k = 1; k < 8; k++) {
@@ -28,10 +26,7 @@ struct Tables {
     }
 };
 
-}  // namespace
-
-uint32_t crc32c(const void* data, size_t n_bytes, uint32_t crc) {
-    static const Tables tables;
+uint32_t crc_of(const Tables& tables, const void* data, size_t n_bytes, uint32_t crc) {
     const auto& t = tables.byte;
     const unsigned char* p = static_cast<const unsigned char*>(data);
     crc = ~crc;
@@ -48,6 +43,18 @@ uint32_t crc32c(const void* data, size_t n_bytes, uint32_t crc) {
     for (; n_bytes > 0; n_bytes--, p++)
         crc = crc >> 8 ^ t[0][(crc ^ *p) & 0xff];
     return ~crc;
+}
+
+}  // namespace
+
+uint32_t crc32_of(const void* data, size_t n_bytes, uint32_t crc) {
+    static const Tables tables(0xedb88320);
+    return crc_of(tables, data, n_bytes, crc);
+}
+
+uint32_t crc32c(const void* data, size_t n_bytes, uint32_t crc) {
+    static const Tables tables(0x82f63b78);
+    return crc_of(tables, data, n_bytes, crc);
 }
 
 uint32_t mask_crc32c(uint32_t crc) {

@@ -1,9 +1,11 @@
-// llm.c's vocabulary file.
+// llm.c's vocabulary file, gpt2_tokenizer.bin.
+//
+//     u32[256]  20240328, version (1, 2), n_tokens, the id of <|endoftext|> (2; in 1 50256), zeros
+//     tokens    u8 length, bytes
 #include <cstring>
 
 #include "common/file.h"
-#include "convert/formats/llmc.h"
-#include "convert/vocabulary/vocabulary_recover.h"
+#include "convert/vocabulary/vocabulary.h"
 
 namespace minigpt::convert {
 namespace {

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli; RFC 3720, appendix B.4), as LevelDB's tables keep it.
+// Checksums of 32 bits.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,11 @@
 
 namespace minigpt::convert {
 
+// The CRC-32 of zip (polynomial 0xedb88320). `crc` is that of the bytes before, 0 at first.
+uint32_t crc32_of(const void* data, size_t n_bytes, uint32_t crc = 0);
+
+// CRC-32C (Castagnoli; RFC 3720, appendix B.4), as LevelDB's tables keep it.
+//
 // The checksum of data[0 ... n_bytes - 1], going on from `crc`, that of the bytes before.
 uint32_t crc32c(const void* data, size_t n_bytes, uint32_t crc = 0);
 

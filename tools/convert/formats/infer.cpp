@@ -1,4 +1,4 @@
-#include "convert/infer.h"
+#include "convert/formats/readers.h"
 
 #include <algorithm>
 #include <cstring>
