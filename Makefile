@@ -50,6 +50,7 @@ COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP $(if $(IS
 LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
 # No errno: then a square root is an instruction, in loops too.
 TOOLFLAGS  := $(COMMON) -Iinclude -Itools -fno-math-errno
+# Tests take half the time to compile at -O1 and without symbols.
 TESTFLAGS  := $(COMMON) -Iinclude -Isrc -Itools -I. -Wno-shadow
 # doctest comes with the system; another CPU's compiler is shown it alone.
 ifneq ($(TRIPLE),)
@@ -128,7 +129,7 @@ $(BUILD)/obj/tools/%.o: tools/%.cpp $(STAMP)
 	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ $<
 $(BUILD)/obj/tests/%.o: tests/%.cpp $(STAMP)
 	$(call say,CXX)
-	$(Q)mkdir -p $(@D) && $(CXX) $(TESTFLAGS) $(CXXFLAGS) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CXX) $(TESTFLAGS) $(CXXFLAGS) -O1 -g0 -c -o $@ $<
 $(CONVERT_DATA): models/gpt2-merges.txt
 $(BUILD)/obj/tools/%.o: tools/%.S $(MODEL) $(STAMP)
 	$(call say,AS )
