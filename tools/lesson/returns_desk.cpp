@@ -13,8 +13,8 @@ namespace minigpt::lesson {
 namespace {
 
 using cli::require;
-using train::Reply;
-using train::TrainConfig;
+using networks::Reply;
+using networks::TrainConfig;
 
 constexpr size_t kReplies = 12000;  // that are learnt from
 constexpr size_t kAsked = 100;      // others, with a window, that are asked about
@@ -38,7 +38,7 @@ TrainConfig attention_config() {
 
 TrainConfig mlp_config() {
     TrainConfig config = attention_config();
-    config.architecture = train::Architecture::mlp;
+    config.architecture = networks::Architecture::mlp;
     config.window = 8;
     config.n_embd = 48;
     config.lr = 1e-3f;
@@ -57,11 +57,11 @@ TrainConfig unmasked_config() {
 // As many of each side, and none that begins like one that was learnt from.
 std::vector<Reply> asked_replies() {
     std::set<std::string> learnt;
-    for (const Reply& reply : train::returns_desk_replies(kLearntSeed, kReplies))
+    for (const Reply& reply : networks::returns_desk_replies(kLearntSeed, kReplies))
         learnt.insert(reply.opening());
     std::vector<Reply> asked;
     size_t n[2] = {0, 0};  // within, past
-    for (Reply& reply : train::returns_desk_replies(kAskedSeed, 10 * kAsked)) {
+    for (Reply& reply : networks::returns_desk_replies(kAskedSeed, 10 * kAsked)) {
         if (reply.has_window() && n[reply.is_past] < kAsked / 2 &&
             learnt.count(reply.opening()) == 0) {
             n[reply.is_past]++;
@@ -74,8 +74,8 @@ std::vector<Reply> asked_replies() {
 }
 
 void ask_next(const std::vector<Reply>& asked, Trained* model) {
-    const train::Vocabulary& vocabulary = model->trainer->corpus().vocabulary;
-    train::Network& network = model->trainer->network();
+    const networks::Vocabulary& vocabulary = model->trainer->corpus().vocabulary;
+    networks::Network& network = model->trainer->network();
     std::vector<float> logits(network.n_vocab());
     for (const Reply& reply : asked) {
         std::vector<int32_t> ids, next;
@@ -93,22 +93,23 @@ void ask_next(const std::vector<Reply>& asked, Trained* model) {
 void sample_replies(const std::vector<Reply>& asked, Trained* model) {
     for (size_t i = 0; i < asked.size(); i++) {
         std::string beginning = decided_beginning(asked[i]), rest;
-        require(train::sample_text(model->trainer->network(), model->trainer->corpus().vocabulary,
-                                   '\n' + beginning, 90, i, "\n", &rest),
-                "a sample");
-        train::Verdict verdict = train::judge_reply(beginning + rest);
-        model->n_right += verdict == train::Verdict::right;
-        model->n_wrong += verdict == train::Verdict::wrong;
+        require(
+            networks::sample_text(model->trainer->network(), model->trainer->corpus().vocabulary,
+                                  '\n' + beginning, 90, i, "\n", &rest),
+            "a sample");
+        networks::Verdict verdict = networks::judge_reply(beginning + rest);
+        model->n_right += verdict == networks::Verdict::right;
+        model->n_wrong += verdict == networks::Verdict::wrong;
         model->samples.push_back(beginning + " |" + rest);
     }
 }
 
 Trained trained(Page& page, const std::string& name, const TrainConfig& config,
-                const train::Corpus& corpus, const std::vector<Reply>& asked) {
+                const networks::Corpus& corpus, const std::vector<Reply>& asked) {
     Trained model;
     model.name = name;
-    require(train::Trainer::create(config, corpus, page.math.compute(), &model.trainer), name);
-    train::Trainer& trainer = *model.trainer;
+    require(networks::Trainer::create(config, corpus, page.math.compute(), &model.trainer), name);
+    networks::Trainer& trainer = *model.trainer;
     auto run = [&] {
         while (!trainer.is_done())
             require(trainer.step(), name);
@@ -148,9 +149,9 @@ std::string decided_beginning(const Reply& reply) {
 void returns_desk(Page& page) {
     page.title("returns-desk",
                "8  The returns desk: the word that decides stands 28 characters back");
-    train::Corpus corpus;
-    require(train::make_corpus(train::returns_desk_text(kLearntSeed, kReplies),
-                               attention_config().val, &corpus),
+    networks::Corpus corpus;
+    require(networks::make_corpus(networks::returns_desk_text(kLearntSeed, kReplies),
+                                  attention_config().val, &corpus),
             "the replies");
     std::vector<Reply> asked = asked_replies();
     page.say(

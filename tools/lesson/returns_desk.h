@@ -14,7 +14,7 @@ namespace minigpt::lesson {
 // A model that was trained, and what it does with replies that it has not seen.
 struct Trained {
     std::string name;
-    std::unique_ptr<train::Trainer> trainer;
+    std::unique_ptr<networks::Trainer> trainer;
     double train_loss = 0, val_loss = 0, seconds = 0;
     double right_next = 0;  // probability of the right character after "window, so ", the mean
     double least_next = 1;
@@ -23,10 +23,11 @@ struct Trained {
 };
 
 // The reply's beginning, up to and with the word that decides.
-std::string decided_beginning(const train::Reply& reply);
+std::string decided_beginning(const networks::Reply& reply);
 
 // The attention row of the deciding position, printed, claimed and drawn. attention: of one layer;
 // asked: replies with a window, of both kinds.
-void show_attention(Page& page, const Trained& attention, const std::vector<train::Reply>& asked);
+void show_attention(Page& page, const Trained& attention,
+                    const std::vector<networks::Reply>& asked);
 
 }  // namespace minigpt::lesson

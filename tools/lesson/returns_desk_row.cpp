@@ -11,7 +11,7 @@ namespace minigpt::lesson {
 namespace {
 
 using cli::require;
-using train::Reply;
+using networks::Reply;
 
 // The attention of the deciding position: where the character after "window, so " is chosen.
 struct Decision {
@@ -28,7 +28,7 @@ struct Decision {
 };
 
 Decision decision_of(const Trained& model, const Reply& reply) {
-    train::Gpt& gpt = dynamic_cast<train::Gpt&>(model.trainer->network());
+    networks::Gpt& gpt = dynamic_cast<networks::Gpt&>(model.trainer->network());
     std::vector<int32_t> ids;
     std::string text = '\n' + reply.opening();
     require(model.trainer->corpus().vocabulary.encode(text, &ids), "an opening");

@@ -4,7 +4,7 @@
 
 #include "networks/loops.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 // Numbers that are one unit of work. A sum goes over each in the lanes' order, then over all.
@@ -129,4 +129,4 @@ double AdamW::step(size_t iteration) {
     return norm;
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

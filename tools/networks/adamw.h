@@ -6,7 +6,7 @@
 #include "networks/config.h"
 #include "networks/parameters.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // cos(x) for x in [0, pi], within 1e-15 of the truth; the same on every machine.
 double cosine(double x);
@@ -40,4 +40,4 @@ private:
     std::vector<double> partial_;  // sums of squares
 };
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

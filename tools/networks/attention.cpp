@@ -5,7 +5,7 @@
 #include "networks/layers.h"
 #include "networks/loops.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 // Rows whose score gradients are made together; with a mask the keys after them are left out.
@@ -101,4 +101,4 @@ void attention_backward(Worker& worker, float* d_qkv, const float* d_out, const 
     }
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

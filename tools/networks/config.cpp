@@ -1,6 +1,6 @@
 #include "networks/config.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 Status check_size(const char* name, size_t value, size_t least, size_t most) {
@@ -53,4 +53,4 @@ Status check(const TrainConfig& c) {
     return Status();
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -6,7 +6,7 @@
 
 #include "minigpt/status.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 enum class Architecture : uint32_t {
     gpt = 0,  // GPT-2, all biases, tied, gelu_tanh
@@ -42,4 +42,4 @@ struct TrainConfig {
 // expected.
 Status check(const TrainConfig& config);
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -5,7 +5,7 @@
 
 #include "common/utf8.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 Status Vocabulary::of_characters(const std::string& text) {
     std::set<std::string> characters;  // UTF-8 sorts as code points do
@@ -80,4 +80,4 @@ Status make_corpus(const std::string& text, double val, Corpus* corpus) {
     return make_corpus(text, val, std::move(vocabulary), corpus);
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

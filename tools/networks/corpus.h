@@ -8,7 +8,7 @@
 #include "minigpt/status.h"
 #include "minigpt/tokenizer.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // A vocabulary that owns its tables. Cheap to move; not to be copied.
 class Vocabulary {
@@ -53,4 +53,4 @@ Status make_corpus(const std::string& text, double val, Corpus* corpus);
 // The same in a vocabulary that is there. Errors: as Vocabulary::encode.
 Status make_corpus(const std::string& text, double val, Vocabulary vocabulary, Corpus* corpus);
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -4,7 +4,7 @@
 
 #include "networks/loops.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 // What the memory of one backward step takes: no op needs more than this of a thread.
@@ -224,4 +224,4 @@ double Gpt::flops_per_token() const {
     return 6 * static_cast<double>(parameters_.count()) + attention;
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

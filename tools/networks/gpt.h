@@ -7,7 +7,7 @@
 #include "networks/layers.h"
 #include "networks/network.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // The shape as a weight file has it.
 Config model_config(const TrainConfig& config, size_t n_vocab);
@@ -124,4 +124,4 @@ void Gpt::for_each_block(const Batch& batch, F&& f) {
     });
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

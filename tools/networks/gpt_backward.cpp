@@ -6,7 +6,7 @@
 #include "networks/gpt.h"
 #include "networks/loops.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 // Columns that a thread sums at a time.
@@ -171,4 +171,4 @@ void Gpt::embedding_gradients(const Batch& batch, const Dropouts& dropouts) {
     });
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -6,7 +6,7 @@
 #include "minigpt/generate.h"
 #include "networks/loops.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 void linear(Worker& worker, float* y, const float* x, const float* w, const float* b, size_t n_rows,
             size_t n_in, size_t n_out) {
@@ -136,4 +136,4 @@ void Dropout::apply(float* y, const float* x, size_t place, size_t n) const {
     each(n, [&](size_t i) { y[i] = x[i] * own.factor(first + static_cast<uint32_t>(i)); });
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

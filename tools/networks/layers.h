@@ -10,7 +10,7 @@
 
 #include "networks/worker.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // y = x w + b.
 //
@@ -99,4 +99,4 @@ private:
     float scale_ = 1;
 };
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // The inner loops have no dependence from one step to another; GCC is told, clang finds out.
 #if defined(__clang__)
@@ -47,4 +47,4 @@ inline float sum_each(size_t n, F&& f) {
     return lanes[0];
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

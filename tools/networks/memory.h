@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // n zeros, 64-byte aligned. Throws bad_alloc.
 class Floats {
@@ -37,4 +37,4 @@ private:
     size_t size_ = 0;
 };
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

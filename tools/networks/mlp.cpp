@@ -5,7 +5,7 @@
 
 #include "networks/loops.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 // Uniform variance from layer to layer.
@@ -135,4 +135,4 @@ double Mlp::flops_per_token() const {
     return 6 * static_cast<double>(parameters_.count());
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

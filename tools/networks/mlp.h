@@ -9,7 +9,7 @@
 #include "networks/layers.h"
 #include "networks/network.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 class Mlp : public Network {
 public:
@@ -45,4 +45,4 @@ private:
     std::vector<double> losses_;  // [n_rows]
 };
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -3,7 +3,7 @@
 #include "networks/gpt.h"
 #include "networks/mlp.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 std::unique_ptr<Network> make_network(const TrainConfig& config, size_t n_vocab,
                                       const Compute& compute) {
@@ -12,4 +12,4 @@ std::unique_ptr<Network> make_network(const TrainConfig& config, size_t n_vocab,
     return std::make_unique<Gpt>(config, n_vocab, compute);
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

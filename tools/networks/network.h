@@ -9,7 +9,7 @@
 #include "networks/config.h"
 #include "networks/parameters.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // Sequences of a text: the tokens at starts[s] + 0 ... length - 1, each with the next one as its
 // target. An mlp also reads the window - 1 tokens before a start, which must be there.
@@ -59,4 +59,4 @@ protected:
 std::unique_ptr<Network> make_network(const TrainConfig& config, size_t n_vocab,
                                       const Compute& compute);
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

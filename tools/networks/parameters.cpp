@@ -2,7 +2,7 @@
 
 #include "minigpt/generate.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 // The sum of twelve numbers uniform in [0, 1) has the variance 1 and the mean 6. Whole numbers
@@ -53,4 +53,4 @@ size_t Parameters::count() const {
     return n;
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -6,7 +6,7 @@
 
 #include "networks/memory.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 struct Tensor {
     std::string name;   // as checkpoints have it
@@ -49,4 +49,4 @@ private:
     Floats weights_, gradients_;
 };
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -2,7 +2,7 @@
 
 #include "minigpt/generate.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 using Words = std::vector<const char*>;
@@ -140,4 +140,4 @@ Verdict judge_reply(const std::string& text) {
     return refuses == is_past ? Verdict::right : Verdict::wrong;
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

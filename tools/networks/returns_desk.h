@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 struct Reply {
     static constexpr size_t kUndecided = static_cast<size_t>(-1);
@@ -49,4 +49,4 @@ enum class Verdict {
 // it counts.
 Verdict judge_reply(const std::string& text);
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -2,7 +2,7 @@
 
 #include "minigpt/generate.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 Status sample_text(Network& network, const Vocabulary& vocabulary, const std::string& prompt,
                    size_t n_new, uint64_t seed, const std::string& stop, std::string* text,
@@ -30,4 +30,4 @@ Status sample_text(Network& network, const Vocabulary& vocabulary, const std::st
     return Status();
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -5,15 +5,26 @@
 
 #include "minigpt/generate.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 Trainer::Trainer(const TrainConfig& config, const Corpus& corpus, const Compute& compute)
     : config_(config),
       corpus_(corpus),
       network_(make_network(config, corpus.vocabulary.n_tokens(), compute)),
       optimizer_(config, network_->parameters(), compute),
-      best_loss_(HUGE_VAL),
-      best_(network_->parameters().size()) {}
+      best_(network_->parameters().size()) {
+    progress_.best_loss = HUGE_VAL;
+}
+
+std::array<float*, 4> Trainer::arrays() {
+    return {network_->parameters().weights(), best_.data(), optimizer_.mean().data(),
+            optimizer_.square().data()};
+}
+
+std::array<const float*, 4> Trainer::arrays() const {
+    return {network_->parameters().weights(), best_.data(), optimizer_.mean().data(),
+            optimizer_.square().data()};
+}
 
 Status Trainer::create(const TrainConfig& config, const Corpus& corpus, const Compute& compute,
                        std::unique_ptr<Trainer>* trainer) {
@@ -48,7 +59,7 @@ size_t Trainer::least_start() const {
 
 Status Trainer::step() {
     // A generator of its own for each iteration: a resumed run needs no state of it.
-    Random random(config_.seed + 0x9e3779b97f4a7c15u * (iteration_ + 1));
+    Random random(config_.seed + 0x9e3779b97f4a7c15u * (progress_.iteration + 1));
     const size_t least = least_start();
     const uint64_t n_starts = corpus_.n_train - config_.n_ctx - least;
     std::vector<size_t> starts(config_.n_batch);
@@ -57,41 +68,41 @@ Status Trainer::step() {
         start = least + static_cast<size_t>((draw << 32 | random.next()) % n_starts);
     }
     const Batch batch = {corpus_.ids.data(), starts.data(), config_.n_batch, config_.n_ctx};
-    double loss = network_->backward(batch, iteration_);
-    double norm = std::isfinite(loss) ? optimizer_.step(iteration_) : loss;
+    double loss = network_->backward(batch, progress_.iteration);
+    double norm = std::isfinite(loss) ? optimizer_.step(progress_.iteration) : loss;
     if (!std::isfinite(norm)) {
         return Status::error(Code::bad_argument,
                              "the loss or its gradient is not finite at iteration %zu: a lower "
                              "learning rate may help",
-                             static_cast<size_t>(iteration_));
+                             static_cast<size_t>(progress_.iteration));
     }
-    iteration_++;
-    last_loss_ = loss;
-    loss_sum_ += loss;
-    n_losses_++;
-    if (iteration_ % config_.eval_every == 0 || is_done())
+    progress_.iteration++;
+    progress_.last_loss = loss;
+    progress_.loss_sum += loss;
+    progress_.n_losses++;
+    if (progress_.iteration % config_.eval_every == 0 || is_done())
         evaluate();
     return Status();
 }
 
 void Trainer::evaluate() {
-    double train = loss_sum_ / static_cast<double>(n_losses_);
-    loss_sum_ = 0, n_losses_ = 0;
+    double train = progress_.loss_sum / static_cast<double>(progress_.n_losses);
+    progress_.loss_sum = 0, progress_.n_losses = 0;
     double val = corpus_.n_val() == 0 ? train : validate(config_.eval_windows);
-    evaluations_.push_back({iteration_, train, val});
-    if (val < best_loss_) {
-        best_loss_ = val;
+    progress_.evaluations.push_back({progress_.iteration, train, val});
+    if (val < progress_.best_loss) {
+        progress_.best_loss = val;
         memcpy(best_.data(), network_->parameters().weights(), best_.size() * sizeof(float));
     }
 }
 
 bool Trainer::is_best() const {
-    return has_best() && evaluations_.back().iteration == iteration_ &&
-           evaluations_.back().val <= best_loss_;
+    return has_best() && progress_.evaluations.back().iteration == progress_.iteration &&
+           progress_.evaluations.back().val <= progress_.best_loss;
 }
 
 bool Trainer::has_best() const {
-    return !evaluations_.empty() && std::isfinite(best_loss_);
+    return !progress_.evaluations.empty() && std::isfinite(progress_.best_loss);
 }
 
 void Trainer::use_best() {
@@ -116,4 +127,4 @@ double Trainer::validate(size_t n_windows) {
     return sum / static_cast<double>(n * config_.n_ctx);
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

@@ -12,6 +12,7 @@
 // The same configuration and text give the same numbers, bit for bit, for any Compute.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -20,13 +21,23 @@
 #include "networks/corpus.h"
 #include "networks/network.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // What an evaluation found after some iterations. Losses in nats a token.
 struct Evaluation {
     uint64_t iteration;
     double train;  // the mean of the batches since the last evaluation
     double val;    // of the held-back text, or train where there is none
+};
+
+// How far a run is. With Trainer::arrays() this is all that a run changes: put into a new trainer
+// of the same configuration and corpus, it goes on to the same bits.
+struct Progress {
+    uint64_t iteration = 0;
+    double last_loss = 0, loss_sum = 0;  // the sum since the last evaluation
+    uint64_t n_losses = 0;               // in that sum
+    double best_loss = 0;                // the least of the evaluations; infinite before the first
+    std::vector<Evaluation> evaluations;
 };
 
 class Trainer {
@@ -40,20 +51,26 @@ public:
     const Corpus& corpus() const { return corpus_; }
     Network& network() { return *network_; }
     const Network& network() const { return *network_; }
-    size_t iteration() const { return iteration_; }
-    bool is_done() const { return iteration_ >= config_.n_iters; }
+    size_t iteration() const { return progress_.iteration; }
+    bool is_done() const { return progress_.iteration >= config_.n_iters; }
+
+    const Progress& progress() const { return progress_; }
+    Progress& progress() { return progress_; }
+    // The weights, the best weights, and AdamW's two means. [network().parameters().size()] each
+    std::array<float*, 4> arrays();
+    std::array<const float*, 4> arrays() const;
 
     // One iteration, and an evaluation if it is due. Errors: bad_argument if the loss or gradient
     // is not finite any more: the weights are as before the step.
     Status step();
 
-    double last_loss() const { return last_loss_; }  // the latest batch's
-    const std::vector<Evaluation>& evaluations() const { return evaluations_; }
+    double last_loss() const { return progress_.last_loss; }  // the latest batch's
+    const std::vector<Evaluation>& evaluations() const { return progress_.evaluations; }
     // Whether the latest evaluation was the best, of which the weights are kept.
     bool is_best() const;
     // Whether there was one yet whose loss was a finite number: before, best() are zeros.
     bool has_best() const;
-    double best_loss() const { return best_loss_; }
+    double best_loss() const { return progress_.best_loss; }
     const float* best() const { return best_.data(); }  // [network().parameters().size()]
 
     // Puts the best weights in place of the latest, if has_best().
@@ -64,8 +81,6 @@ public:
     double validate(size_t n_windows);
 
 private:
-    friend class State;
-
     Trainer(const TrainConfig& config, const Corpus& corpus, const Compute& compute);
 
     void evaluate();
@@ -75,12 +90,8 @@ private:
     const Corpus& corpus_;
     std::unique_ptr<Network> network_;
     AdamW optimizer_;
-    uint64_t iteration_ = 0;
-    double last_loss_ = 0, loss_sum_ = 0;  // the sum since the last evaluation
-    uint64_t n_losses_ = 0;
-    std::vector<Evaluation> evaluations_;
-    double best_loss_ = 0;
+    Progress progress_;
     Floats best_;  // weights
 };
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

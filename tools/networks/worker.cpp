@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-namespace minigpt::train {
+namespace minigpt::networks {
 namespace {
 
 // "At most 7 MB, whatever the sizes": ops.h, of gemm.
@@ -32,4 +32,4 @@ Team::Team(const Compute& compute, size_t n_scratch) : compute_(compute) {
         workers_.emplace_back(new Worker(compute, n_scratch));
 }
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

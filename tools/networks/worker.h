@@ -8,7 +8,7 @@
 #include "minigpt/ops.h"
 #include "networks/memory.h"
 
-namespace minigpt::train {
+namespace minigpt::networks {
 
 // Asserts that an op did not refuse: its caller has made certain that the sizes fit.
 void must(const Status& status);
@@ -65,4 +65,4 @@ private:
     std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-}  // namespace minigpt::train
+}  // namespace minigpt::networks

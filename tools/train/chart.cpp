@@ -61,10 +61,10 @@ std::string grid(const Axes& axes) {
     return svg;
 }
 
-std::string curve(const Axes& axes, const std::vector<Evaluation>& evaluations,
-                  double Evaluation::*loss, const char* color) {
+std::string curve(const Axes& axes, const std::vector<networks::Evaluation>& evaluations,
+                  double networks::Evaluation::*loss, const char* color) {
     std::string points;
-    for (const Evaluation& e : evaluations) {
+    for (const networks::Evaluation& e : evaluations) {
         if (std::isfinite(e.*loss))
             points +=
                 format("%.1f,%.1f ", axes.x(static_cast<double>(e.iteration)), axes.y(e.*loss));
@@ -75,9 +75,10 @@ std::string curve(const Axes& axes, const std::vector<Evaluation>& evaluations,
 
 }  // namespace
 
-std::string loss_chart(const std::string& title, const std::vector<Evaluation>& evaluations) {
+std::string loss_chart(const std::string& title,
+                       const std::vector<networks::Evaluation>& evaluations) {
     Axes axes = {1, HUGE_VAL, -HUGE_VAL};
-    for (const Evaluation& e : evaluations) {
+    for (const networks::Evaluation& e : evaluations) {
         axes.last = std::max(axes.last, static_cast<double>(e.iteration));
         for (double loss : {e.train, e.val}) {
             if (!std::isfinite(loss))
@@ -96,8 +97,8 @@ std::string loss_chart(const std::string& title, const std::vector<Evaluation>& 
         "<rect width=\"660\" height=\"400\" fill=\"#fff\"/>\n";
     svg += format("<text x=\"%.0f\" y=\"24\" font-size=\"14\">", kLeft) + escaped(title) +
            "</text>\n" + grid(axes);
-    svg += curve(axes, evaluations, &Evaluation::train, "#1f77b4");
-    svg += curve(axes, evaluations, &Evaluation::val, "#d62728");
+    svg += curve(axes, evaluations, &networks::Evaluation::train, "#1f77b4");
+    svg += curve(axes, evaluations, &networks::Evaluation::val, "#d62728");
     svg +=
         format("<text x=\"%.0f\" y=\"60\" text-anchor=\"end\" fill=\"#1f77b4\">training</text>\n",
                kLeft + kWidth);

@@ -9,6 +9,7 @@
 namespace minigpt::train {
 
 // An SVG image: both losses, where they are finite, over the iterations. `title` is any text.
-std::string loss_chart(const std::string& title, const std::vector<Evaluation>& evaluations);
+std::string loss_chart(const std::string& title,
+                       const std::vector<networks::Evaluation>& evaluations);
 
 }  // namespace minigpt::train

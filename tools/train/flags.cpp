@@ -34,7 +34,8 @@ bool text(std::string* to, const char* value) {
 }
 
 bool architecture(Options& options, const char* value) {
-    options.config.architecture = strcmp(value, "mlp") == 0 ? Architecture::mlp : Architecture::gpt;
+    options.config.architecture =
+        strcmp(value, "mlp") == 0 ? networks::Architecture::mlp : networks::Architecture::gpt;
     return strcmp(value, "mlp") == 0 || strcmp(value, "gpt") == 0;
 }
 

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
             return 0;
         }
         if (options.n_replies > 0) {
-            print(returns_desk_text(options.config.seed, options.n_replies));
+            print(minigpt::networks::returns_desk_text(options.config.seed, options.n_replies));
             return 0;
         }
         return run(options);

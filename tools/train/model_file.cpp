@@ -4,10 +4,11 @@
 
 namespace minigpt::train {
 
-Status write_model(const std::string& path, const TrainConfig& config, const Network& network,
-                   const float* weights, const Vocabulary& vocabulary, ElementType type,
+Status write_model(const std::string& path, const networks::TrainConfig& config,
+                   const networks::Network& network, const float* weights,
+                   const networks::Vocabulary& vocabulary, ElementType type,
                    const std::string& source) {
-    if (config.architecture != Architecture::gpt)
+    if (config.architecture != networks::Architecture::gpt)
         return Status::error(Code::not_supported, "a weight file has no perceptron");
     const Config shape = model_config(config, network.n_vocab());
     WriterOptions options;

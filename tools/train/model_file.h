@@ -15,8 +15,9 @@ namespace minigpt::train {
 //
 // The file has a self-test and replaces `path` when it is complete. `source`: what it says of its
 // origin. Errors: not_supported (an mlp), and the Writer's.
-Status write_model(const std::string& path, const TrainConfig& config, const Network& network,
-                   const float* weights, const Vocabulary& vocabulary, ElementType type,
+Status write_model(const std::string& path, const networks::TrainConfig& config,
+                   const networks::Network& network, const float* weights,
+                   const networks::Vocabulary& vocabulary, ElementType type,
                    const std::string& source);
 
 }  // namespace minigpt::train

@@ -21,7 +21,7 @@ bool is_given(const Given& given, const char* name) {
 
 // A flag that is not for the run that the others ask for; empty: there is none.
 std::string misplaced(const Options& options, const Given& given) {
-    const bool is_mlp = options.config.architecture == Architecture::mlp;
+    const bool is_mlp = options.config.architecture == networks::Architecture::mlp;
     const bool is_text = is_given(given, "--returns-desk");
     if (is_text && !options.text.empty())
         return "--returns-desk makes a text and takes none: " + convert::shown(options.text);
@@ -43,7 +43,7 @@ std::string misplaced(const Options& options, const Given& given) {
 
 // A number that is given and is not what it may be; empty: there is none.
 std::string out_of_range(const Options& options, const Given& given) {
-    const TrainConfig& c = options.config;
+    const networks::TrainConfig& c = options.config;
     const struct {
         const char* name;
         size_t value, least, most;

@@ -16,7 +16,7 @@ struct Options {
     std::string output;             // MODEL.mgpt; .state and .svg lie beside
     std::string resume;             // empty: a new run
     std::string vocab = "char";     // or a weight file whose vocabulary is used
-    TrainConfig config;
+    networks::TrainConfig config;
     std::optional<ElementType> type;  // of the weight file; unset: f32
     size_t n_threads = 0;             // 0: one per physical core
     std::string isa;                  // empty: the best

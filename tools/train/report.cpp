@@ -18,14 +18,14 @@ void LiveLine::clear() {
     is_shown_ = false;
 }
 
-double LiveLine::rate(const Trainer& trainer) const {
+double LiveLine::rate(const networks::Trainer& trainer) const {
     double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     size_t n = trainer.config().n_batch * trainer.config().n_ctx;
     double tokens = static_cast<double>(trainer.iteration() - first_) * static_cast<double>(n);
     return seconds > 0 ? tokens / seconds : 0;
 }
 
-void LiveLine::show(const Trainer& trainer) {
+void LiveLine::show(const networks::Trainer& trainer) {
     Clock::time_point now = Clock::now();
     if (!has_begun_) {
         has_begun_ = true;
@@ -45,8 +45,8 @@ void LiveLine::show(const Trainer& trainer) {
     fflush(stderr);
 }
 
-std::string progress_text(const Trainer& trainer, double rate) {
-    const TrainConfig& c = trainer.config();
+std::string progress_text(const networks::Trainer& trainer, double rate) {
+    const networks::TrainConfig& c = trainer.config();
     double left = static_cast<double>((c.n_iters - trainer.iteration()) * c.n_batch * c.n_ctx);
     unsigned long long seconds = rate > 0 ? static_cast<unsigned long long>(left / rate) : 0;
     char text[160];
@@ -55,8 +55,8 @@ std::string progress_text(const Trainer& trainer, double rate) {
     return text;
 }
 
-std::string evaluation_text(const Trainer& trainer) {
-    const Evaluation& e = trainer.evaluations().back();
+std::string evaluation_text(const networks::Trainer& trainer) {
+    const networks::Evaluation& e = trainer.evaluations().back();
     char text[160];
     int n = snprintf(text, sizeof text, "iteration %llu: training %.4f",
                      static_cast<unsigned long long>(e.iteration), e.train);
@@ -67,10 +67,11 @@ std::string evaluation_text(const Trainer& trainer) {
     return text;
 }
 
-std::string best_text(const Trainer& trainer) {
-    const std::vector<Evaluation>& all = trainer.evaluations();
-    auto best = std::find_if(all.begin(), all.end(),
-                             [&](const Evaluation& e) { return e.val <= trainer.best_loss(); });
+std::string best_text(const networks::Trainer& trainer) {
+    const std::vector<networks::Evaluation>& all = trainer.evaluations();
+    auto best = std::find_if(all.begin(), all.end(), [&](const networks::Evaluation& e) {
+        return e.val <= trainer.best_loss();
+    });
     char text[160];
     snprintf(text, sizeof text, "best, of iteration %llu: %s %.4f",
              static_cast<unsigned long long>(best == all.end() ? 0 : best->iteration),

@@ -18,10 +18,10 @@ public:
     LiveLine(const LiveLine&) = delete;
     LiveLine& operator=(const LiveLine&) = delete;
 
-    void show(const Trainer& trainer);
+    void show(const networks::Trainer& trainer);
     void clear();
     // Tokens a second since it was made.
-    double rate(const Trainer& trainer) const;
+    double rate(const networks::Trainer& trainer) const;
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -32,10 +32,10 @@ private:
 };
 
 // "iteration 250 of 2000  loss 2.0134  12345 tokens/s  1:05 left"
-std::string progress_text(const Trainer& trainer, double rate);
+std::string progress_text(const networks::Trainer& trainer, double rate);
 // "iteration 250: training 2.0512, held back 2.0834, the best so far"
-std::string evaluation_text(const Trainer& trainer);
+std::string evaluation_text(const networks::Trainer& trainer);
 // "best, of iteration 500: held back 1.8834"; trainer.has_best().
-std::string best_text(const Trainer& trainer);
+std::string best_text(const networks::Trainer& trainer);
 
 }  // namespace minigpt::train

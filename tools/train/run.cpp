@@ -43,7 +43,7 @@ public:
 private:
     Status check_places_and_lock();
     Status read_state(State* state);
-    Status make_vocabulary(const State& state, Vocabulary* vocabulary) const;
+    Status make_vocabulary(const State& state, networks::Vocabulary* vocabulary) const;
     Status after_evaluation();
     Status save();
     Status write_best();
@@ -52,7 +52,7 @@ private:
     void say_what() const;
     void say_speed();
     bool should_stop() const;
-    bool has_model() const { return options_.config.architecture == Architecture::gpt; }
+    bool has_model() const { return options_.config.architecture == networks::Architecture::gpt; }
 
     Options options_;
     Places places_;
@@ -60,13 +60,13 @@ private:
     size_t saved_ = 0;
     std::string text_;
     Compute compute_;
-    Corpus corpus_;
-    std::unique_ptr<Trainer> trainer_;
+    networks::Corpus corpus_;
+    std::unique_ptr<networks::Trainer> trainer_;
     std::unique_ptr<LiveLine> line_;
 };
 
 // The run's own on a resume, else as --vocab says.
-Status Run::make_vocabulary(const State& state, Vocabulary* vocabulary) const {
+Status Run::make_vocabulary(const State& state, networks::Vocabulary* vocabulary) const {
     if (!options_.resume.empty())
         return convert::within(options_.resume, state.vocabulary(vocabulary));
     if (options_.vocab == "char")
@@ -111,12 +111,12 @@ Status Run::prepare() {
     State state;
     if (!options_.resume.empty())
         MINIGPT_TRY(read_state(&state));
-    Vocabulary vocabulary;
+    networks::Vocabulary vocabulary;
     MINIGPT_TRY(make_vocabulary(state, &vocabulary));
     MINIGPT_TRY(convert::within(
         options_.text, make_corpus(text_, options_.config.val, std::move(vocabulary), &corpus_)));
-    MINIGPT_TRY(convert::within(options_.text,
-                                Trainer::create(options_.config, corpus_, compute_, &trainer_)));
+    MINIGPT_TRY(convert::within(
+        options_.text, networks::Trainer::create(options_.config, corpus_, compute_, &trainer_)));
     if (!options_.resume.empty())
         MINIGPT_TRY(convert::within(options_.resume, state.restore(trainer_.get())));
     say_what();

@@ -76,7 +76,7 @@ void for_each_value(C& c, F&& f) {
     f(c.seed), f(c.val);
 }
 
-std::string bytes_of_config(const TrainConfig& config) {
+std::string bytes_of_config(const networks::TrainConfig& config) {
     std::string bytes;
     for_each_value(config, [&](const auto& value) {
         using T = std::remove_cv_t<std::remove_reference_t<decltype(value)>>;
@@ -89,7 +89,7 @@ std::string bytes_of_config(const TrainConfig& config) {
     return bytes;
 }
 
-bool take_config(Taker* taker, TrainConfig* config) {
+bool take_config(Taker* taker, networks::TrainConfig* config) {
     bool fits = true;
     for_each_value(*config, [&](auto& value) {
         using T = std::remove_reference_t<decltype(value)>;
@@ -101,7 +101,7 @@ bool take_config(Taker* taker, TrainConfig* config) {
             fits = fits && static_cast<uint64_t>(value) == whole;
         }
     });
-    return fits && taker->is_at_end() && config->architecture <= Architecture::mlp;
+    return fits && taker->is_at_end() && config->architecture <= networks::Architecture::mlp;
 }
 
 }  // namespace
@@ -114,24 +114,21 @@ uint64_t fnv1a(const void* data, size_t n_bytes) {
     return hash;
 }
 
-State State::of(const Trainer& trainer, const std::string& text) {
+State State::of(const networks::Trainer& trainer, const std::string& text) {
     State state;
-    state.config_ = trainer.config_;
+    state.config_ = trainer.config();
     state.text_hash_ = fnv1a(text.data(), text.size());
-    const Vocabulary& vocabulary = trainer.corpus_.vocabulary;
+    const networks::Vocabulary& vocabulary = trainer.corpus().vocabulary;
     state.tables_.assign(static_cast<const char*>(vocabulary.tables()), vocabulary.bytes());
+    const networks::Progress& p = trainer.progress();
     std::string* to = &state.numbers_;
-    put(to, trainer.iteration_), put(to, trainer.last_loss_), put(to, trainer.loss_sum_);
-    put(to, trainer.n_losses_), put(to, trainer.best_loss_);
-    put(to, static_cast<uint64_t>(trainer.evaluations_.size()));
-    for (const Evaluation& e : trainer.evaluations_)
+    put(to, p.iteration), put(to, p.last_loss), put(to, p.loss_sum);
+    put(to, p.n_losses), put(to, p.best_loss);
+    put(to, static_cast<uint64_t>(p.evaluations.size()));
+    for (const networks::Evaluation& e : p.evaluations)
         put(to, e);
-    const size_t n = trainer.best_.size();
-    const Network& network = *trainer.network_;
-    const AdamW& optimizer = trainer.optimizer_;
-    for (const float* array : {network.parameters().weights(), trainer.best(),
-                               optimizer.mean().data(), optimizer.square().data()})
-        put_floats(to, array, n);
+    for (const float* array : trainer.arrays())
+        put_floats(to, array, trainer.network().parameters().size());
     return state;
 }
 
@@ -193,7 +190,7 @@ Status State::read(const std::string& path) {
     return check(config_);
 }
 
-Status State::vocabulary(Vocabulary* vocabulary) const {
+Status State::vocabulary(networks::Vocabulary* vocabulary) const {
     return vocabulary->of_tables(tables_.data(), tables_.size());
 }
 
@@ -203,21 +200,20 @@ Status State::check_text(const std::string& text) const {
     return Status::error(Code::bad_text, "another text than the one the run began with");
 }
 
-Status State::restore(Trainer* trainer) const {
+Status State::restore(networks::Trainer* trainer) const {
     Taker taker(numbers_, 0, numbers_.size());
-    trainer->iteration_ = taker.value<uint64_t>();
-    trainer->last_loss_ = taker.value<double>();
-    trainer->loss_sum_ = taker.value<double>();
-    trainer->n_losses_ = taker.value<uint64_t>();
-    trainer->best_loss_ = taker.value<double>();
+    networks::Progress& p = trainer->progress();
+    p.iteration = taker.value<uint64_t>();
+    p.last_loss = taker.value<double>();
+    p.loss_sum = taker.value<double>();
+    p.n_losses = taker.value<uint64_t>();
+    p.best_loss = taker.value<double>();
     uint64_t n_evaluations = taker.value<uint64_t>();
-    trainer->evaluations_.clear();
-    while (taker.ok() && trainer->evaluations_.size() < n_evaluations)
-        trainer->evaluations_.push_back(taker.value<Evaluation>());
-    const size_t n = trainer->best_.size();
-    for (float* array : {trainer->network_->parameters().weights(), trainer->best_.data(),
-                         trainer->optimizer_.mean().data(), trainer->optimizer_.square().data()})
-        taker.floats(array, n);
+    p.evaluations.clear();
+    while (taker.ok() && p.evaluations.size() < n_evaluations)
+        p.evaluations.push_back(taker.value<networks::Evaluation>());
+    for (float* array : trainer->arrays())
+        taker.floats(array, trainer->network().parameters().size());
     if (!taker.is_at_end())
         return damaged("the training state has not the numbers of its configuration");
     return Status();

@@ -13,7 +13,7 @@ namespace minigpt::train {
 class State {
 public:
     // Of a run as it stands. `text`: what the corpus was made of.
-    static State of(const Trainer& trainer, const std::string& text);
+    static State of(const networks::Trainer& trainer, const std::string& text);
 
     // Replaces the file when it is complete, and moves the lock to the new one. Errors: io.
     Status write(const std::string& path, FileLock* lock = nullptr) const;
@@ -21,18 +21,18 @@ public:
     Status read(const std::string& path);
 
     // The configuration and the vocabulary with which to make the corpus and the trainer.
-    const TrainConfig& config() const { return config_; }
+    const networks::TrainConfig& config() const { return config_; }
     uint64_t iteration() const;
-    Status vocabulary(Vocabulary* vocabulary) const;
+    Status vocabulary(networks::Vocabulary* vocabulary) const;
 
     // Errors: bad_text if it is another text than the run's.
     Status check_text(const std::string& text) const;
 
     // Puts a new trainer of that configuration and corpus where the run was. Errors: bad_file.
-    Status restore(Trainer* trainer) const;
+    Status restore(networks::Trainer* trainer) const;
 
 private:
-    TrainConfig config_;
+    networks::TrainConfig config_;
     uint64_t text_hash_ = 0;
     std::string tables_;   // the vocabulary's
     std::string numbers_;  // of the trainer and its arrays

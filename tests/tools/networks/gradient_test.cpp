@@ -11,7 +11,7 @@
 #include "tests/tools/networks/reference.h"
 
 using namespace minigpt;
-using namespace minigpt::train;
+using namespace minigpt::networks;
 using minigpt::test::Numbers64;
 
 namespace {

@@ -6,8 +6,8 @@ namespace minigpt::test {
 namespace {
 
 using Matrix = std::vector<std::vector<double>>;  // [n_rows][n]
-using train::Batch;
-using train::TrainConfig;
+using networks::Batch;
+using networks::TrainConfig;
 
 double gelu(double x) {
     return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
@@ -127,9 +127,9 @@ struct Forward {
 
 }  // namespace
 
-Numbers64 widened(const train::Parameters& parameters) {
+Numbers64 widened(const networks::Parameters& parameters) {
     Numbers64 all;
-    for (const train::Tensor& tensor : parameters.tensors()) {
+    for (const networks::Tensor& tensor : parameters.tensors()) {
         const float* from = parameters.weights() + tensor.offset;
         all[tensor.name].assign(from, from + tensor.size());
     }
@@ -142,7 +142,7 @@ double reference_loss(const Numbers64& weights, const TrainConfig& config, size_
     double loss = 0;
     for (size_t s = 0; s < batch.n_seq; ++s) {
         const int32_t* ids = batch.text + batch.starts[s];
-        Matrix logits = config.architecture == train::Architecture::mlp
+        Matrix logits = config.architecture == networks::Architecture::mlp
                             ? forward.mlp(ids, config, batch.length)
                             : forward.gpt(ids, config, n_vocab, batch.length);
         for (size_t i = 0; i < batch.length; ++i) {

@@ -14,10 +14,10 @@ namespace minigpt::test {
 // Numbers by tensor name, row-major.
 using Numbers64 = std::map<std::string, std::vector<double>>;
 
-Numbers64 widened(const train::Parameters& parameters);
+Numbers64 widened(const networks::Parameters& parameters);
 
 // The mean loss of a batch, without dropout.
-double reference_loss(const Numbers64& weights, const train::TrainConfig& config, size_t n_vocab,
-                      const train::Batch& batch);
+double reference_loss(const Numbers64& weights, const networks::TrainConfig& config, size_t n_vocab,
+                      const networks::Batch& batch);
 
 }  // namespace minigpt::test

@@ -1,59 +1,27 @@
-// The optimizer, the schedule, whole runs, and their state.
+// The optimizer, the schedule, and whole runs.
 #include "networks/trainer.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+#include <numeric>
 
 #include "minigpt/generate.h"
 #include "networks/sample.h"
 #include "tests/ops/support.h"
-#include "tests/temp_folder.h"
-#include "train/chart.h"
+#include "tests/tools/networks/small_run.h"
 #include "train/state.h"
 
 using namespace minigpt;
-using namespace minigpt::train;
+using namespace minigpt::networks;
+using namespace minigpt::test;
 
 namespace {
 
-const std::string kVerse =
-    "the cat sat on the mat and the dog sat on the log\n"
-    "the rat sat on the hat and the frog sat on the bog\n";
-
-std::string repeated(const std::string& text, size_t n) {
-    std::string all;
-    while (n-- > 0)
-        all += text;
-    return all;
-}
-
-TrainConfig small_config() {
-    TrainConfig c;
-    c.n_layer = 2, c.n_head = 2, c.n_embd = 32, c.n_ctx = 24, c.n_batch = 6;
-    c.n_iters = 40, c.eval_every = 15, c.lr = 5e-3f, c.dropout = 0.1f;
-    return c;
-}
-
-std::unique_ptr<Trainer> made(const TrainConfig& config, const Corpus& corpus,
-                              const Compute& compute) {
-    std::unique_ptr<Trainer> trainer;
-    Status status = Trainer::create(config, corpus, compute, &trainer);
-    CAPTURE(std::string(status.message()));
-    REQUIRE(status.ok());
-    return trainer;
-}
-
-void run(Trainer* trainer, size_t until) {
-    while (trainer->iteration() < until)
-        REQUIRE(trainer->step().ok());
-}
-
 uint64_t digest(const Trainer& trainer) {
     const Parameters& p = trainer.network().parameters();
-    return fnv1a(p.weights(), p.size() * sizeof(float));
+    return train::fnv1a(p.weights(), p.size() * sizeof(float));
 }
 
 std::string message_of(const std::string& text, const TrainConfig& config) {
@@ -125,6 +93,55 @@ TEST_CASE("train adamw: as the paper has it, in float64") {
     }
 }
 
+// v is so small here that epsilon is what it is added to: the first step of a gradient g is
+// lr g / (|g| + epsilon).
+TEST_CASE("train adamw: epsilon is 1e-8, which gradients of 1e-8 halve") {
+    TrainConfig c;
+    c.n_iters = 1, c.lr = 0.25f, c.weight_decay = 0;
+    Parameters parameters;
+    parameters.add("vector", 1, 3, {0, 0});
+    parameters.allocate(1);
+    const float gradients[] = {1e-8f, -1e-8f, 3e-8f};
+    std::copy(gradients, gradients + 3, parameters.gradients());
+    Compute compute;
+    AdamW(c, parameters, compute).step(0);
+    CHECK(parameters.weights()[0] == doctest::Approx(-0.125).epsilon(1e-5));
+    CHECK(parameters.weights()[1] == doctest::Approx(0.125).epsilon(1e-5));
+    CHECK(parameters.weights()[2] == doctest::Approx(-0.1875).epsilon(1e-5));
+}
+
+TEST_CASE("train: what is validated begins with the first token held back, of either network") {
+    Corpus corpus;
+    REQUIRE(make_corpus(repeated(kVerse, 5), 0.3, &corpus).ok());
+    Compute compute;
+    for (Architecture architecture : {Architecture::gpt, Architecture::mlp}) {
+        TrainConfig c = small_config();
+        c.architecture = architecture;
+        auto trainer = made(c, corpus, compute);
+        run(trainer.get(), 3);  // else every window has nearly the same loss
+        const bool is_mlp = architecture == Architecture::mlp;
+        const size_t first = corpus.n_train + (is_mlp ? c.window - 1 : 0);
+        const size_t n_whole = (corpus.ids.size() - first - 1) / c.n_ctx;
+        REQUIRE(n_whole >= 5);
+        // Window by window: all of them, and two or three of them evenly spread.
+        auto mean_of = [&](const std::vector<size_t>& windows) {
+            double sum = 0;
+            for (size_t window : windows) {
+                size_t start = first + window * c.n_ctx;
+                sum += trainer->network().loss({corpus.ids.data(), &start, 1, c.n_ctx});
+            }
+            return sum / static_cast<double>(windows.size() * c.n_ctx);
+        };
+        std::vector<size_t> all(n_whole);
+        std::iota(all.begin(), all.end(), size_t{0});
+        CHECK(trainer->validate(n_whole) == doctest::Approx(mean_of(all)).epsilon(1e-12));
+        CHECK(trainer->validate(1000) == trainer->validate(n_whole));
+        CHECK(trainer->validate(2) == doctest::Approx(mean_of({0, n_whole / 2})).epsilon(1e-12));
+        CHECK(trainer->validate(3) ==
+              doctest::Approx(mean_of({0, n_whole / 3, 2 * n_whole / 3})).epsilon(1e-12));
+    }
+}
+
 TEST_CASE("train: a verse is learnt by heart, and said again") {
     TrainConfig c = small_config();
     c.n_iters = 300, c.dropout = 0;
@@ -168,69 +185,6 @@ TEST_CASE("train: the same bits everywhere") {
         run(trainer.get(), 4);
         CHECK(digest(*trainer) == 0x527f45c9bd701fd7u);
     });
-}
-
-TEST_CASE("train state: a run goes on from a file to the same bits, wherever it was left") {
-    const std::string text = repeated(kVerse, 10);
-    Corpus corpus;
-    REQUIRE(make_corpus(text, 0.1, &corpus).ok());
-    Compute compute;
-    auto whole = made(small_config(), corpus, compute);
-    run(whole.get(), 40);
-    TempFolder folder;
-    for (size_t left : {0, 1, 15, 29, 40}) {
-        CAPTURE(left);
-        auto first = made(small_config(), corpus, compute);
-        run(first.get(), left);
-        REQUIRE(State::of(*first, text).write(folder / "state").ok());
-        State state;
-        REQUIRE(state.read(folder / "state").ok());
-        CHECK(state.check_text(text).ok());
-        CHECK_FALSE(state.check_text(text + " ").ok());
-        Vocabulary vocabulary;
-        REQUIRE(state.vocabulary(&vocabulary).ok());
-        CHECK(vocabulary.n_tokens() == corpus.vocabulary.n_tokens());
-        auto second = made(state.config(), corpus, compute);
-        REQUIRE(state.restore(second.get()).ok());
-        CHECK(second->iteration() == left);
-        run(second.get(), 40);
-        REQUIRE(State::of(*second, text).write(folder / "state").ok());
-        REQUIRE(State::of(*whole, text).write(folder / "whole").ok());
-        std::ifstream a(folder / "state", std::ios::binary), b(folder / "whole", std::ios::binary);
-        CHECK(std::string(std::istreambuf_iterator<char>(a), {}) ==
-              std::string(std::istreambuf_iterator<char>(b), {}));
-    }
-}
-
-TEST_CASE("train state: damaged, cut or of another shape is refused") {
-    const std::string text = repeated(kVerse, 10);
-    Corpus corpus;
-    REQUIRE(make_corpus(text, 0.1, &corpus).ok());
-    Compute compute;
-    TrainConfig c = small_config();
-    c.n_layer = 1, c.n_embd = 4;
-    auto trainer = made(c, corpus, compute);
-    TempFolder folder;
-    REQUIRE(State::of(*trainer, text).write(folder / "state").ok());
-    std::ifstream in(folder / "state", std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(in), {});
-    auto refused = [&](const std::string& other) {
-        std::ofstream(folder / "other", std::ios::binary) << other;
-        State state;
-        return !state.read(folder / "other").ok();
-    };
-    CHECK_FALSE(refused(bytes));
-    for (size_t n = 0; n < bytes.size(); n += n < 300 ? 7 : 997)
-        CHECK(refused(bytes.substr(0, n)));
-    for (size_t at = 0; at < bytes.size(); at += at < 300 ? 7 : 997) {
-        std::string other = bytes;
-        other[at] = static_cast<char>(other[at] ^ 4);
-        CHECK(refused(other));
-    }
-    State state;
-    REQUIRE(state.read(folder / "state").ok());
-    c.n_embd = 8;
-    CHECK_FALSE(state.restore(made(c, corpus, compute).get()).ok());
 }
 
 TEST_CASE("train: texts and configurations that do not do are refused by name") {
@@ -304,27 +258,4 @@ TEST_CASE("train corpus: characters in the order of their code points, of any le
     CHECK(corpus.ids == std::vector<int32_t>{2, 5, 0, 1, 3, 4, 0, 1});
     CHECK(corpus.vocabulary.decode(corpus.ids) == text);
     CHECK(corpus.n_train == 8);
-}
-
-TEST_CASE("train chart: an image of any run, with any title") {
-    std::string none = loss_chart("a<b&\n", {}), one = loss_chart("x", {{10, 2.5, 2.5}});
-    CHECK(none.find("a&lt;b&amp;?") != std::string::npos);
-    for (const std::string& svg : {none, one}) {
-        CHECK(svg.find("<svg ") == 0);
-        CHECK(svg.find("nan") == std::string::npos);
-        CHECK(svg.find("inf") == std::string::npos);
-    }
-    for (double strange : {double{NAN}, HUGE_VAL, -HUGE_VAL, 1e20, 1e300}) {
-        for (std::vector<Evaluation> run :
-             {std::vector<Evaluation>{{10, strange, strange}},
-              std::vector<Evaluation>{{10, 2, 3}, {20, 1, strange}, {30, strange, 2}}}) {
-            std::string svg = loss_chart("x", run);
-            CHECK(svg.size() < 10000);
-            CHECK(svg.find("nan") == std::string::npos);
-            CHECK(svg.find("inf") == std::string::npos);
-        }
-    }
-    std::string svg = loss_chart("x", {{100, 3, 4}, {200, 2, 3}});
-    CHECK(svg.find("points=\"340.0,") != std::string::npos);
-    CHECK(svg.find(" 620.0,") != std::string::npos);
 }

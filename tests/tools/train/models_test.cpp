@@ -18,7 +18,7 @@
 #include "tests/tools/gpt2/program.h"
 
 using namespace minigpt;
-using namespace minigpt::train;
+using namespace minigpt::networks;
 
 namespace {
 

@@ -209,7 +209,7 @@ TEST_CASE("train program: without the mask it warns that gpt2 has one") {
 
 TEST_CASE("train program: prints the returns desk's replies") {
     CHECK(run_program("train", {"--returns-desk", "30", "--seed", "7"}).out ==
-          minigpt::train::returns_desk_text(7, 30));
+          minigpt::networks::returns_desk_text(7, 30));
 }
 
 TEST_CASE("train program: a vocabulary from a weight file") {

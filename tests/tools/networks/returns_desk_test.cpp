@@ -4,7 +4,7 @@
 
 #include <set>
 
-using namespace minigpt::train;
+using namespace minigpt::networks;
 
 TEST_CASE("returns desk: the deciding word is out of an 8-character window, in that of 30") {
     size_t n_past = 0, n_window = 0;
