@@ -16,9 +16,15 @@ public:
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
+    // Bytes.
     void show(uint64_t done, uint64_t total);
+    // Steps of a job with a name.
+    void show(const std::string& job, uint64_t done, uint64_t total);
 
 private:
+    template <typename Text>
+    void show_line(Text&& text);  // text(seconds since it was made)
+
     using Clock = std::chrono::steady_clock;
 
     bool is_terminal_;
@@ -28,5 +34,7 @@ private:
 
 // " 45%  223 of 498 MB  512 MB/s  1 s left"
 std::string progress_text(uint64_t done, uint64_t total, double seconds);
+// "attention:  45%, 12 s left"
+std::string progress_text(const std::string& job, uint64_t done, uint64_t total, double seconds);
 
 }  // namespace minigpt::convert

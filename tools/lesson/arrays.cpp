@@ -1,5 +1,6 @@
 #include "lesson/arrays.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -72,6 +73,48 @@ Matrix scaled(Matrix a, float factor) {
     for (float& each : a.x)
         each *= factor;
     return a;
+}
+
+Matrix transposed(const Matrix& a) {
+    Matrix t(a.n_cols, a.n_rows);
+    for (size_t i = 0; i < a.n_rows; i++) {
+        for (size_t j = 0; j < a.n_cols; j++)
+            t.at(j, i) = a.at(i, j);
+    }
+    return t;
+}
+
+Matrix row_of(const Matrix& a, size_t i) {
+    return Matrix(1, a.n_cols, std::vector<float>(a.row(i), a.row(i) + a.n_cols));
+}
+
+Matrix columns(const Matrix& a, size_t col, size_t n_cols) {
+    Matrix part(a.n_rows, n_cols);
+    for (size_t i = 0; i < a.n_rows; i++)
+        std::copy(a.row(i) + col, a.row(i) + col + n_cols, part.row(i));
+    return part;
+}
+
+Matrix beside(const std::vector<Matrix>& parts) {
+    size_t n_cols = 0, col = 0;
+    for (const Matrix& part : parts)
+        n_cols += part.n_cols;
+    Matrix all(parts[0].n_rows, n_cols);
+    for (const Matrix& part : parts) {
+        for (size_t i = 0; i < part.n_rows; i++)
+            std::copy(part.row(i), part.row(i) + part.n_cols, all.row(i) + col);
+        col += part.n_cols;
+    }
+    return all;
+}
+
+Matrix stacked(const std::vector<Matrix>& parts) {
+    Matrix all(0, parts[0].n_cols);
+    for (const Matrix& part : parts) {
+        all.x.insert(all.x.end(), part.x.begin(), part.x.end());
+        all.n_rows += part.n_rows;
+    }
+    return all;
 }
 
 Matrix random_matrix(size_t n_rows, size_t n_cols, float deviation, Random* random) {

@@ -66,6 +66,13 @@ private:
 };
 
 Matrix scaled(Matrix a, float factor);
+Matrix transposed(const Matrix& a);
+Matrix row_of(const Matrix& a, size_t i);
+// Columns col ... col + n_cols - 1.
+Matrix columns(const Matrix& a, size_t col, size_t n_cols);
+// Matrices of as many rows beside each other, or of as many columns under each other.
+Matrix beside(const std::vector<Matrix>& parts);
+Matrix stacked(const std::vector<Matrix>& parts);
 
 // Uniform numbers of mean 0 and this standard deviation.
 Matrix random_matrix(size_t n_rows, size_t n_cols, float deviation, Random* random);

@@ -3,8 +3,8 @@
 
 #include "common/error.h"
 #include "common/output.h"
+#include "common/plot.h"
 #include "lesson/lesson.h"
-#include "lesson/svg.h"
 #include "minigpt/weights.h"
 
 namespace minigpt::lesson {
@@ -41,6 +41,57 @@ uint64_t added_up(const Config& config) {
     return sum;
 }
 
+// A framework's tensors for one of ours: q, k and v apart make three of c_attn's weight and bias.
+size_t tensors_apart(const TensorSpec& spec) {
+    return strstr(spec.name, "attn.c_attn.") != nullptr ? 3 : 1;
+}
+
+// Counts of tensors, not of numbers.
+void show_tensor_counts(Page& page, const Config& config) {
+    size_t here = tensor_count(config), apart = 0, in_layer = 0, in_layer_apart = 0, n_masks = 0;
+    uint64_t numbers_here = 0;
+    for (size_t i = 0; i < here; i++) {
+        TensorSpec spec = tensor_spec(config, i);
+        apart += tensors_apart(spec);
+        numbers_here += uint64_t{spec.shape[0]} * spec.shape[1];
+        n_masks += spec.shape[0] == config.n_ctx && spec.shape[1] == config.n_ctx;
+        if (strncmp(spec.name, "h.0.", 4) == 0)
+            in_layer++, in_layer_apart += tensors_apart(spec);
+    }
+    size_t n_layer = config.n_layer;
+    page.say(
+        "Tensors are counted differently, too. `convert` counts %zu in GPT-2 small: %zu in each of "
+        "%zu layers, and wte, wpe and the two of ln_f. A program that keeps W_q, W_k and W_v "
+        "apart, "
+        "each with its bias, has 6 tensors where c_attn has 2, so %zu in each layer. If its head "
+        "is a tensor of its own as well, that makes %zu:",
+        here, in_layer, n_layer, in_layer_apart, apart + 1);
+    auto row = [](const char* what, size_t layers, size_t each, size_t others) {
+        return Names{what, cli::format("%zu * %zu + %zu", layers, each, others),
+                     std::to_string(layers * each + others)};
+    };
+    page.table({{"tensors", "n_layer * each + others", "together"},
+                row("as `convert` counts", n_layer, in_layer, 4),
+                row("q, k, v apart", n_layer, in_layer_apart, 4),
+                row("q, k, v apart, and a head", n_layer, in_layer_apart, 5),
+                row("the published file: with masks", n_layer, in_layer + 1, 4)});
+    page.claim(here == 148 && here == n_layer * in_layer + 4,
+               "tensor_count of the library is 148 = 12 * 12 + 4");
+    page.claim(apart + 1 == 197 && apart + 1 == n_layer * in_layer_apart + 5,
+               "with q, k, v and the head apart it is 197 = 12 * 16 + 5");
+    page.claim(numbers_here + uint64_t{50257} * 768 == parameter_count(config, true),
+               "the 197 tensors hold the 163,037,184 numbers, the 148 hold 124,439,808");
+    page.say(
+        "The published file has 160 tensors. The other 12 are h.*.attn.bias, which is no bias but "
+        "the mask: one triangle of ones a layer, (1024, 1024). A framework calls it a buffer: it "
+        "is "
+        "saved with the model, but training never changes it, so it is no parameter. This library "
+        "keeps no mask. Its loops end at the last position that a row may see.");
+    uint64_t masks = uint64_t{n_layer} * config.n_ctx * config.n_ctx;
+    page.claim(masks == 12582912 && n_masks == 0,
+               "12 masks are 12 * 1024 * 1024 = 12,582,912 numbers; no tensor here has that shape");
+}
+
 // Every tensor, one layer standing for all, each as often as it is there.
 void show_tensors(Page& page, const Config& config) {
     std::vector<Names> cells = {{"tensor", "shape", "numbers", "times", "together"}};
@@ -63,8 +114,8 @@ void show_tensors(Page& page, const Config& config) {
 
 void show_sizes(Page& page) {
     page.say(
-        "The same two counts for all four sizes. The paper's own table has 117 M for the smallest, "
-        "which its authors later called a mistake.");
+        "The two counts of parameters for all four sizes. The paper's own table says 117 M for the "
+        "smallest; its authors later called that a mistake.");
     const struct {
         const char* name;
         uint32_t n_layer, n_embd, n_head;
@@ -95,21 +146,22 @@ void show_sizes(Page& page) {
 void count(Page& page) {
     page.title("count", "5  The count that was wrong: 163 million, or 124?");
     page.say(
-        "Write GPT-2 small by hand, let the framework count its parameters, and it says 163 "
-        "million. The model is known as the one with 124 million. Here is every tensor with its "
-        "shape: wte is the table of tokens, wpe that of positions, and h.* is a layer, of which "
-        "there are 12:");
+        "Write GPT-2 small by hand and let the framework count its parameters: it says 163 "
+        "million. "
+        "The model is known as the one with 124 million. Here is every tensor with its shape. wte "
+        "is the table of tokens, wpe the table of positions, and h.* is a layer, of which there "
+        "are "
+        "12:");
     Config config = gpt2_config(12, 768, 12, true);
     show_tensors(page, config);
 
     uint64_t once = parameter_count(config, false), twice = parameter_count(config, true);
     uint64_t table = uint64_t{50257} * 768;
     page.say(
-        "The last step of the model, the output head, is a product with a matrix of (50257, 768), "
-        "the shape of wte. Made as a layer of its own it is one more tensor, and the count is "
-        "wrong "
-        "by it. In GPT-2 the head is wte: the table that turns a token into a vector turns vectors "
-        "into scores of tokens, and is there once.");
+        "The last step of the model, the output head, multiplies by a matrix of (50257, 768). That "
+        "is the shape of wte. If the head is a layer of its own, it is one more tensor, and the "
+        "count is too large by it. In GPT-2 the head is wte itself: the table turns a token into a "
+        "vector, and later a vector into scores of tokens. It is stored once.");
     page.table({{"table once", cli::grouped(once), millions(once)},
                 {"the head apart", cli::grouped(table), millions(table)},
                 {"table twice", cli::grouped(twice), millions(twice)}});
@@ -117,16 +169,20 @@ void count(Page& page) {
     page.claim(twice == 163037184 && millions(twice) == "163.0 M",
                "twice: 163,037,184, or 163.0 M");
     page.claim(twice - once == table, "the difference is the table, 50257 * 768");
+    show_tensor_counts(page, config);
     show_sizes(page);
     if (page.has_pictures()) {
         double layers = 12e-6, n = 768;
-        page.picture("count.svg",
-                     bars("Where GPT-2 small has its parameters", "part", "million numbers",
-                          {"wte", "wpe", "attention", "mlp", "norms", "head, if apart"},
-                          {{"",
-                            {static_cast<double>(table) / 1e6, 1024 * n / 1e6,
-                             layers * (4 * n * n + 4 * n), layers * (8 * n * n + 5 * n),
-                             (layers * 4 * n + 2e-6 * n), static_cast<double>(table) / 1e6}}}));
+        page.picture(
+            "count.svg",
+            cli::bar_plot({"Where GPT-2 small has its parameters",
+                           "part",
+                           "million numbers",
+                           {{"",
+                             {static_cast<double>(table) / 1e6, 1024 * n / 1e6,
+                              layers * (4 * n * n + 4 * n), layers * (8 * n * n + 5 * n),
+                              (layers * 4 * n + 2e-6 * n), static_cast<double>(table) / 1e6}}}},
+                          {"wte", "wpe", "attention", "mlp", "norms", "head, if apart"}));
     }
 }
 

@@ -2,43 +2,28 @@
 #include <numeric>
 
 #include "common/output.h"
+#include "lesson/heat_map.h"
 #include "lesson/lesson.h"
-#include "lesson/svg.h"
+#include "lesson/two_heads.h"
 
 namespace minigpt::lesson {
 namespace {
 
 using Shape = std::vector<size_t>;
 
-// Columns col ... col + n_cols - 1.
-Matrix columns(const Matrix& a, size_t col, size_t n_cols) {
-    Matrix part(a.n_rows, n_cols);
-    for (size_t i = 0; i < a.n_rows; i++)
-        std::copy(a.row(i) + col, a.row(i) + col + n_cols, part.row(i));
-    return part;
-}
-
-void put_columns(Matrix* a, size_t col, const Matrix& part) {
-    for (size_t i = 0; i < a->n_rows; i++)
-        std::copy(part.row(i), part.row(i) + part.n_cols, a->row(i) + col);
-}
-
 // (T, n_embd) to (n_head, T, head_dim), the heads under each other.
 Matrix by_head(const Matrix& a, size_t n_head) {
-    size_t head_dim = a.n_cols / n_head;
-    Matrix heads(n_head * a.n_rows, head_dim);
-    for (size_t h = 0; h < n_head; h++) {
-        Matrix part = columns(a, h * head_dim, head_dim);
-        std::copy(part.x.begin(), part.x.end(), heads.row(h * a.n_rows));
-    }
-    return heads;
+    std::vector<Matrix> heads;
+    for (size_t h = 0; h < n_head; h++)
+        heads.push_back(columns(a, h * a.n_cols / n_head, a.n_cols / n_head));
+    return stacked(heads);
 }
 
 void show_split(Page& page) {
     page.say(
-        "A head is attention on a part of each word's numbers. Splitting moves none of them: a row "
-        "of n_embd = 6 numbers is n_head = 3 heads of head_dim = 2 beside each other. Counting "
-        "from 0, as all of this lesson does, `12` is number 2 of word 1:");
+        "A head is attention on a part of each word's numbers. A row of n_embd = 6 numbers is "
+        "n_head = 3 heads of head_dim = 2 side by side; splitting changes no number. This lesson "
+        "counts from 0, so `12` is number 2 of word 1:");
     Matrix q(2, 6);
     for (size_t i = 0; i < q.x.size(); i++)
         q.x[i] = static_cast<float>(i / 6 * 10 + i % 6);
@@ -48,11 +33,11 @@ void show_split(Page& page) {
                 {"head 0  word 0", "        word 1", "head 1  word 0", "        word 1",
                  "head 2  word 0", "        word 1"},
                 {"", ""});
-    Matrix back(2, 6);
-    for (size_t h = 0; h < 3; h++)
-        put_columns(&back, h * 2,
-                    Matrix(2, 2, std::vector<float>(heads.row(2 * h), heads.row(2 * h + 2))));
-    page.claim_equal("put beside each other again, the heads are q", back, q);
+    std::vector<Matrix> parts;
+    for (size_t h = 0; h < 3; h++) {
+        parts.push_back(Matrix(2, 2, std::vector<float>(heads.row(2 * h), heads.row(2 * h) + 4)));
+    }
+    page.claim_equal("put beside each other again, the heads are q", beside(parts), q);
 }
 
 // One attention layer of random weights, in both ways of keeping them.
@@ -76,15 +61,14 @@ struct Layer {
 
 // Each head its own module: three products and an attention, one head after the other.
 Matrix run_modules(Math& math, const Layer& layer) {
-    Matrix out(Layer::kWords, Layer::kEmbd);
+    std::vector<Matrix> heads;
     for (size_t h = 0; h < Layer::kHeads; h++) {
         Matrix q = math.product(layer.x, layer.w_q[h]);
         Matrix k = math.product(layer.x, layer.w_k[h]);
         Matrix v = math.product(layer.x, layer.w_v[h]);
-        Matrix z = math.attention(q, k, v, 1, attention_scale(Layer::kHeadDim), nullptr);
-        put_columns(&out, h * Layer::kHeadDim, z);
+        heads.push_back(math.attention(q, k, v, 1, attention_scale(Layer::kHeadDim), nullptr));
     }
-    return out;
+    return beside(heads);
 }
 
 // One product for all, then all heads at once.
@@ -97,11 +81,12 @@ Matrix run_split(Math& math, const Layer& layer, Matrix* probs) {
 
 void compare_ways(Page& page) {
     page.say(
-        "Written for the eye, %zu heads are %zu small modules, each with its own W_q, W_k and W_v "
-        "of (n_embd, head_dim), run in turn. Written for the machine, their columns stand beside "
-        "each other in one matrix c_attn of (n_embd, 3 n_embd): one product, split by shape. T = "
-        "%zu words, n_embd = %zu, head_dim = %zu, random weights:",
-        Layer::kHeads, Layer::kHeads, Layer::kWords, Layer::kEmbd, Layer::kHeadDim);
+        "Now as large as a real layer: %zu heads, T = %zu words, n_embd = %zu, head_dim = %zu, "
+        "random weights. These are too many numbers to print, so here the computer compares them. "
+        "One way is %zu modules, each with its own W_q, W_k and W_v of (n_embd, head_dim), run one "
+        "after the other. The other way is one product with c_attn of (n_embd, 3 n_embd), split by "
+        "shape:",
+        Layer::kHeads, Layer::kWords, Layer::kEmbd, Layer::kHeadDim, Layer::kHeads);
     Layer layer;
     Matrix modules = run_modules(page.math, layer), probs;
     Matrix split = run_split(page.math, layer, &probs);
@@ -116,14 +101,17 @@ void compare_ways(Page& page) {
         return;
     const size_t n_drawn = 16;
     std::vector<HeatMap> maps;
+    Names every_fifth(n_drawn);
+    for (size_t i = 0; i < n_drawn; i += 5)
+        every_fifth[i] = std::to_string(i);
     for (size_t h = 0; h < Layer::kHeads; h++) {
-        // The mask leaves the first words' attention as it is without those after them.
+        // Later words do not change the attention of the first ones, because of the mask.
         Matrix shares(n_drawn, n_drawn);
         for (size_t i = 0; i < n_drawn; i++) {
             const float* row = probs.row(h * Layer::kWords + i);
             std::copy(row, row + n_drawn, shares.row(i));
         }
-        maps.push_back({"head " + std::to_string(h), shares, Names(n_drawn), Names(n_drawn)});
+        maps.push_back({"head " + std::to_string(h), shares, every_fifth, every_fifth, true});
     }
     page.picture("heads.svg",
                  heat_maps("Twelve heads of random weights, (n_head, T, T)", maps, 4, 9));
@@ -150,9 +138,10 @@ std::string text_of(const Shape& shape) {
 void show_shapes(Page& page) {
     const size_t b = 2, T = 1024;
     page.say(
-        "The shapes in GPT-2 small, n_embd = 768 in 12 heads of 64, for b = %zu texts of T = %zu "
-        "tokens. c_attn and c_proj are the layer's two matrices of weights, z is the joined heads. "
-        "Splitting and joining keep every number; only the scores grow with T * T.",
+        "The shapes in GPT-2 small: n_embd = 768 in 12 heads of 64, for b = %zu texts of T = %zu "
+        "tokens. c_attn and c_proj are the two weight matrices of the layer, and z is the joined "
+        "heads. Splitting and joining keep every number. Only the scores and shares grow with "
+        "T * T.",
         b, T);
     const Step steps[] = {
         {"x", "(b, T, 768)", {b, T, 768}},
@@ -178,9 +167,9 @@ void show_shapes(Page& page) {
                    size_of(steps[3].shape) == size_of(steps[4].shape) &&
                    size_of(steps[7].shape) == size_of(steps[8].shape) &&
                    size_of(steps[8].shape) == size_of(steps[9].shape),
-               "what is split and joined keeps its count of numbers");
+               "splitting and joining keep the count of numbers");
     page.claim(steps[10].shape == steps[0].shape,
-               "what comes out has the shape of x: the next layer can follow");
+               "the result has the shape of x, so the next layer can follow");
 }
 
 }  // namespace
@@ -188,6 +177,7 @@ void show_shapes(Page& page) {
 void heads(Page& page) {
     page.title("heads", "4  Heads: many small attentions, one product");
     show_split(page);
+    show_two_heads(page);
     compare_ways(page);
     show_shapes(page);
 }

@@ -1,196 +1,109 @@
-#include "lesson/svg.h"
+#include "lesson/heat_map.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "common/error.h"
-#include "lesson/picture.h"
+#include "common/svg.h"
 
 namespace minigpt::lesson {
 namespace {
 
-using cli::format;
+using cli::Picture;
+using Anchor = Picture::Anchor;
+using Style = Picture::Style;
 
-// Sans-serif letters of 13 pixels are about this wide.
-constexpr double kLetter = 7.2;
+// Cells of this size have room for numbers.
+constexpr double kRoomy = 36;
+// From this share on light numbers have more contrast than dark ones.
+constexpr double kDark = 0.78;
+// Left of the rows' names there is the axis's; below the cells, the other's.
+constexpr double kAxis = 20;
 
 double width_of(const Names& names) {
-    size_t longest = 0;
+    double widest = 0;
     for (const std::string& name : names)
-        longest = std::max(longest, name.size());
-    return static_cast<double>(longest) * kLetter;
+        widest = std::max(widest, Picture::width_of(name));
+    return widest;
 }
 
-struct MapSize {
-    double left, top, width, height;
+// Of one map: where its cells begin, and how large it is with all that is around them.
+struct Layout {
+    double left, top, cells_wide, cells_high, width, height;
 };
 
-// Cells of this size have room for numbers, and then the columns for names.
-constexpr double kRoomy = 36;
-
-MapSize size_of(const HeatMap& map, double cell) {
-    double left = width_of(map.rows) > 0 ? width_of(map.rows) + 10 : 0;
-    double top = width_of(map.cols) > 0 ? 62 : 26;
-    double width = left + cell * static_cast<double>(map.cols.size()) + (map.has_sums ? 56 : 0);
-    return {left, top, std::max(width, kLetter * static_cast<double>(map.title.size())),
-            top + cell * static_cast<double>(map.rows.size())};
+Layout layout_of(const HeatMap& map, double cell) {
+    double left = kAxis + width_of(map.rows) + 10, top = 46;
+    double wide = cell * static_cast<double>(map.cols.size());
+    double high = cell * static_cast<double>(map.rows.size());
+    double width = left + wide + (map.has_sums ? 56 : 0);
+    return {
+        left, top, wide, high, std::max(width, Picture::width_of(map.title)), top + high + kAxis};
 }
 
-void draw_map(Picture* picture, double x, double y, const HeatMap& map, double cell) {
-    MapSize size = size_of(map, cell);
+void draw_cell(Picture* picture, double x, double y, double cell, double share) {
+    if (share > 0)
+        picture->cell(x, y, cell - 1, cell - 1, share);
+    if (cell >= kRoomy) {
+        picture->text(x + cell / 2, y + cell / 2 + 5, number(share, 2), Anchor::middle,
+                      share > kDark ? Style::on : Style::ink);
+    }
+}
+
+void draw_map(Picture* picture, double x, double y, const HeatMap& map, double cell,
+              const Axes& axes) {
+    Layout at = layout_of(map, cell);
     picture->text(x, y + 16, map.title);
-    bool has_room = cell >= kRoomy, has_cols = width_of(map.cols) <= cell;
-    std::vector<double> sums = row_sums(map.shares);
-    picture->box(x + size.left - 1, y + size.top - 1,
-                 cell * static_cast<double>(map.cols.size()) + 1,
-                 cell * static_cast<double>(map.rows.size()) + 1, 0, 0.06);
-    for (size_t j = 0; has_cols && j < map.cols.size(); j++) {
-        picture->text(x + size.left + cell * (static_cast<double>(j) + 0.5), y + size.top - 8,
-                      map.cols[j], "middle", "soft");
+    x += at.left, y += at.top;
+    picture->upright(x - width_of(map.rows) - 16, y + at.cells_high / 2, axes.rows);
+    picture->text(x + at.cells_wide / 2, y + at.cells_high + 16, axes.cols, Anchor::middle,
+                  Style::soft);
+    picture->cell(x - 1, y - 1, at.cells_wide + 1, at.cells_high + 1, 0.06);
+    for (size_t j = 0; j < map.cols.size(); j++) {
+        picture->text(x + cell * (static_cast<double>(j) + 0.5), y - 7, map.cols[j], Anchor::middle,
+                      Style::soft);
     }
     if (map.has_sums)
-        picture->text(x + size.width, y + size.top - 8, "sum", "end", "soft");
+        picture->text(x + at.cells_wide + 56, y - 7, "sum", Anchor::end, Style::soft);
+    std::vector<double> sums = row_sums(map.shares);
     for (size_t i = 0; i < map.rows.size(); i++) {
-        double at = y + size.top + cell * static_cast<double>(i), middle = at + cell / 2 + 5;
-        if (!map.rows[i].empty())
-            picture->text(x + size.left - 8, middle, map.rows[i], "end", "soft");
+        double row = y + cell * static_cast<double>(i), middle = row + cell / 2 + 5;
+        picture->text(x - 8, middle, map.rows[i], Anchor::end, Style::soft);
         for (size_t j = 0; j < map.cols.size(); j++) {
-            double share = static_cast<double>(map.shares.at(i, j));
-            double left = x + size.left + cell * static_cast<double>(j);
-            if (share > 0)
-                picture->box(left, at, cell - 1, cell - 1, 0, share);
-            if (has_room) {
-                picture->text(left + cell / 2, middle, number(share, 2), "middle",
-                              share > 0.7 ? "on" : "ink");
-            }
+            double col = x + cell * static_cast<double>(j);
+            if (map.is_masked && j > i)
+                picture->hatched(col, row, cell - 1, cell - 1);
+            else
+                draw_cell(picture, col, row, cell, static_cast<double>(map.shares.at(i, j)));
         }
         if (map.has_sums)
-            picture->text(x + size.width, middle, number(sums[i]), "end", "ink");
+            picture->text(x + at.cells_wide + 56, middle, number(sums[i]), Anchor::end);
     }
-}
-
-// What a plot's y axis says: "1 G", "250 k", "0.5".
-std::string tick_text(double y) {
-    const char* units[] = {"", " k", " M", " G", " T"};
-    size_t unit = 0;
-    for (; y >= 1000 && unit < 4; unit++)
-        y /= 1000;
-    return format("%.4g%s", y, units[unit]);
-}
-
-constexpr double kWide = 640, kHigh = 360, kLeft = 74, kTop = 66, kBottom = 54, kRight = 24;
-constexpr double kFloor = kHigh - kBottom;
-
-void draw_frame(Picture* picture, const std::string& x_name, const std::string& y_name,
-                const std::vector<Series>& series) {
-    picture->rule(kLeft, kFloor, kWide - kRight, kFloor);
-    picture->rule(kLeft, kTop, kLeft, kFloor);
-    picture->text((kLeft + kWide - kRight) / 2, kHigh - 12, x_name, "middle", "soft");
-    picture->upright(18, (kTop + kFloor) / 2, y_name);
-    double x = kLeft;
-    for (size_t s = 0; series.size() > 1 && s < series.size(); s++) {
-        picture->box(x, kTop - 28, 12, 12, s);
-        picture->text(x + 18, kTop - 17, series[s].name);
-        x += 40 + kLetter * static_cast<double>(series[s].name.size());
-    }
-}
-
-void draw_y_tick(Picture* picture, double y, const std::string& text) {
-    picture->rule(kLeft, y, kWide - kRight, y);
-    picture->text(kLeft - 6, y + 4, text, "end", "soft");
-}
-
-double largest_of(const std::vector<Series>& series) {
-    double largest = 0;
-    for (const Series& each : series)
-        largest = std::max(largest, *std::max_element(each.y.begin(), each.y.end()));
-    return largest;
-}
-
-// 1, 2 or 5 times a power of ten, so that y needs about four.
-double step_of(double y) {
-    double step = std::pow(10.0, std::floor(std::log10(y / 4)));
-    for (double times : {5.0, 2.0}) {
-        if (y / 4 >= times * step)
-            return times * step;
-    }
-    return step;
 }
 
 }  // namespace
 
 std::string heat_maps(const std::string& title, const std::vector<HeatMap>& maps, size_t n_across,
-                      double cell, const std::string& note) {
-    const double margin = 24, gap = 28;
-    MapSize one = {};
+                      double cell, const Axes& axes) {
+    const double margin = 24, gap = 28, top = 40;
+    double wide = 0, high = 0;
+    bool has_masked = false;
     for (const HeatMap& map : maps) {
-        MapSize size = size_of(map, cell);
-        one.width = std::max(one.width, size.width);
-        one.height = std::max(one.height, size.height);
+        Layout layout = layout_of(map, cell);
+        wide = std::max(wide, layout.width), high = std::max(high, layout.height);
+        has_masked = has_masked || map.is_masked;
     }
     n_across = std::min(n_across, maps.size());
     size_t n_down = (maps.size() + n_across - 1) / n_across;
-    double width = 2 * margin + (one.width + gap) * static_cast<double>(n_across) - gap;
+    double width = 2 * margin + (wide + gap) * static_cast<double>(n_across) - gap;
     width = std::max(width, 2 * margin + 9 * static_cast<double>(title.size()));
-    double height = 40 + (one.height + 12) * static_cast<double>(n_down) + 32;
+    double height = top + (high + 14) * static_cast<double>(n_down) + (has_masked ? 34 : 8);
     Picture picture(width, height, title);
     for (size_t m = 0; m < maps.size(); m++) {
-        draw_map(&picture, margin + (one.width + gap) * static_cast<double>(m % n_across),
-                 36 + (one.height + 12) * static_cast<double>(m / n_across), maps[m], cell);
+        draw_map(&picture, margin + (wide + gap) * static_cast<double>(m % n_across),
+                 top + (high + 14) * static_cast<double>(m / n_across), maps[m], cell, axes);
     }
-    picture.text(margin, height - 14, note, "start", "soft");
-    return picture.svg();
-}
-
-std::string log_plot(const std::string& title, const std::string& x_name, const std::string& y_name,
-                     const std::vector<double>& x, const std::vector<Series>& series) {
-    double least = largest_of(series);
-    for (const Series& each : series)
-        least = std::min(least, *std::min_element(each.y.begin(), each.y.end()));
-    double low = std::floor(std::log10(least));
-    double high = std::max(std::ceil(std::log10(largest_of(series))), low + 1);
-    auto to_x = [&](double value) {
-        double part = std::log(value / x.front()) / std::log(x.back() / x.front());
-        return kLeft + 12 + part * (kWide - kRight - kLeft - 24);
-    };
-    auto to_y = [&](double value) {
-        return kFloor - (std::log10(value) - low) / (high - low) * (kFloor - kTop);
-    };
-    Picture picture(kWide, kHigh, title);
-    for (double power = low; power <= high; power++)
-        draw_y_tick(&picture, to_y(std::pow(10, power)), tick_text(std::pow(10, power)));
-    draw_frame(&picture, x_name, y_name, series);
-    for (double each : x)
-        picture.text(to_x(each), kFloor + 18, format("%.0f", each), "middle", "soft");
-    for (size_t s = 0; s < series.size(); s++) {
-        std::vector<std::pair<double, double>> points;
-        for (size_t i = 0; i < x.size(); i++)
-            points.push_back({to_x(x[i]), to_y(series[s].y[i])});
-        picture.path(points, s);
-    }
-    return picture.svg();
-}
-
-std::string bars(const std::string& title, const std::string& x_name, const std::string& y_name,
-                 const Names& names, const std::vector<Series>& series) {
-    double largest = largest_of(series), step = step_of(largest);
-    double top = std::ceil(largest * (series.size() == 1 ? 1.06 : 1) / step) * step;
-    auto to_y = [&](double value) { return kFloor - value / top * (kFloor - kTop); };
-    Picture picture(kWide, kHigh, title);
-    for (double y = 0; y <= top * 1.001; y += step)
-        draw_y_tick(&picture, to_y(y), tick_text(y));
-    draw_frame(&picture, x_name, y_name, series);
-    double group = (kWide - kRight - kLeft) / static_cast<double>(names.size());
-    double width = group * 0.78 / static_cast<double>(series.size());
-    for (size_t i = 0; i < names.size(); i++) {
-        double left = kLeft + group * (static_cast<double>(i) + 0.11);
-        picture.text(left + group * 0.39, kFloor + 18, names[i], "middle", "soft");
-        for (size_t s = 0; s < series.size(); s++) {
-            double x = left + width * static_cast<double>(s), y = to_y(series[s].y[i]);
-            picture.box(x, y, width - 1, kFloor - y, s);
-            if (series.size() == 1)
-                picture.text(x + width / 2, y - 5, format("%.3g", series[s].y[i]), "middle");
-        }
+    if (has_masked) {
+        picture.hatched(margin, height - 26, 14, 14);
+        picture.text(margin + 22, height - 14, "masked: a later word", Anchor::start, Style::soft);
     }
     return picture.svg();
 }

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lesson/heat_map.h"
 #include "lesson/lesson.h"
-#include "lesson/svg.h"
 #include "lesson/words.h"
 
 namespace minigpt::lesson {
@@ -35,19 +35,11 @@ Matrix first_rows(const Matrix& a, size_t n_rows) {
     return Matrix(n_rows, a.n_cols, std::vector<float>(a.row(0), a.row(n_rows)));
 }
 
-// Rows i of some matrices under each other.
-Matrix rows_of(const std::vector<const Matrix*>& all, size_t i) {
-    Matrix rows(all.size(), all[0]->n_cols);
-    for (size_t m = 0; m < all.size(); m++)
-        std::copy(all[m]->row(i), all[m]->row(i + 1), rows.row(m));
-    return rows;
-}
-
 Matrix mask_first(Page& page, const Projected& p) {
     page.say(
-        "A model that learns to say the next word must not see it. Above the diagonal the keys are "
-        "later than the query: those scores become minus infinity, before the softmax. exp of that "
-        "is 0, and the shares of a row are divided among what it may see.");
+        "A model that learns to predict the next word must not see it. Above the diagonal the key "
+        "is later than the query. Those scores become minus infinity, before the softmax. exp of "
+        "minus infinity is 0, so a row gives all its shares to the words that it may see.");
     Matrix masked = with_above_diagonal(p.scores, -kInfinity);
     page.matrix("scores, masked", "(T, T)", masked, kWords, kWords);
     Matrix shares = page.math.softmax(masked, Math::kAllKeys);
@@ -60,8 +52,10 @@ Matrix mask_first(Page& page, const Projected& p) {
                      page.math.softmax(p.scores, 0), shares);
     Matrix probs;
     Matrix out = page.math.attention(p.q, p.k, p.v, 1, attention_scale(p.q.n_cols), &probs);
-    page.claim_equal("so does attention, which is what the model runs", probs, shares);
-    page.claim_equal("and its output is shares times v", out, page.math.product(shares, p.v));
+    page.claim_equal(
+        "attention of the library, which the model runs, has the same shares to the bit", probs,
+        shares);
+    page.claim_equal("its output is shares times v", out, page.math.product(shares, p.v));
     return shares;
 }
 
@@ -81,21 +75,22 @@ Matrix zero_afterwards(Page& page, const Projected& p, const Matrix& right) {
     page.claim(all_short, "every row but the last sums to less than 1, the first to %.3f", sums[0]);
 
     page.say(
-        "Dividing each row by what is left of it gives the first result back: the sum over all "
-        "words, by which every share was divided, cancels, and the sum over the words that may be "
+        "If each row is then divided by its sum, the first result comes back. Every share was "
+        "divided by a sum over all words. That sum cancels, and the sum over the words that may be "
         "seen takes its place.");
     Matrix again = renormalised(zeroed);
     page.matrix("zeros set, rows divided by their sum", "(T, T)", again, kWords, kWords,
                 Page::Sums::shown);
-    page.claim_near("that is the masked softmax, but for rounding", doubles(again.x),
+    page.claim_near("this is the masked softmax, apart from rounding", doubles(again.x),
                     doubles(right.x), 4 * FLT_EPSILON);
     if (page.has_pictures()) {
-        page.picture("mask.svg",
-                     heat_maps("The mask: before the softmax, and zeros after it",
-                               {{"masked before", right, kWords, kWords, true},
-                                {"zeros set after", zeroed, kWords, kWords, true},
-                                {"zeros, rows divided by their sum", again, kWords, kWords, true}},
-                               3, 44));
+        page.picture(
+            "mask.svg",
+            heat_maps("The mask: before the softmax, and zeros after it",
+                      {{"masked before", right, kWords, kWords, true, true},
+                       {"zeros set after", zeroed, kWords, kWords, true, true},
+                       {"zeros, rows divided by their sum", again, kWords, kWords, true, true}},
+                      3, 44));
     }
     return zeroed;
 }
@@ -104,8 +99,8 @@ Matrix zero_afterwards(Page& page, const Projected& p, const Matrix& right) {
 void show_leak(Page& page, const Matrix& right, const Matrix& zeroed) {
     const size_t last = 5, on = 3;
     page.say(
-        "Without that division the future leaks in, through the sum over all words. Let the last "
-        "word be `dog`, with the numbers of `cat`, instead of `mat`. Nothing that `on` may see has "
+        "Without that division the future leaks in, through the sum over all words. Replace the "
+        "last word, `mat`, by `dog`, with the numbers of `cat`. Nothing that `on` may see has "
         "changed:");
     Matrix x = word_vectors();
     const float dog[] = {2, 0, 0, 0};
@@ -114,7 +109,8 @@ void show_leak(Page& page, const Matrix& right, const Matrix& zeroed) {
     Matrix right_now = page.math.softmax(p.scores, 0);
     Matrix zeroed_now = with_above_diagonal(page.math.softmax(p.scores, Math::kAllKeys), 0);
     page.matrix("the row of `on`", "(4, T)",
-                rows_of({&right, &right_now, &zeroed, &zeroed_now}, on),
+                stacked({row_of(right, on), row_of(right_now, on), row_of(zeroed, on),
+                         row_of(zeroed_now, on)}),
                 {"masked, ... mat", "masked, ... dog", "zeroed, ... mat", "zeroed, ... dog"},
                 {"the", "cat", "sat", "on", "the", "last"}, Page::Sums::shown);
     page.claim_equal("masked, no row before the last changes by a bit", first_rows(right_now, last),
@@ -126,16 +122,18 @@ void show_leak(Page& page, const Matrix& right, const Matrix& zeroed) {
 
 void show_underflow(Page& page) {
     page.say(
-        "And the repair has its limit. A later word whose score is 120 above the others leaves "
-        "them so little that it is 0 as a float, and 0 / 0 is no share.");
+        "The division has a limit, too. A later word whose score is 120 above the others leaves "
+        "them a share so small that as a float it is 0. Then the division is 0 / 0, which is no "
+        "share.");
     Matrix scores(2, 2, {1, 121, 1, 2});
     Matrix zeroed = with_above_diagonal(page.math.softmax(scores, Math::kAllKeys), 0);
     Matrix right = page.math.softmax(scores, 0);
     page.matrix("the first row", "",
                 Matrix(3, 2, {1, 121, right.at(0, 0), right.at(0, 1), zeroed.at(0, 0), 0}),
                 {"scores", "masked", "zeroed"}, {"now", "later"});
-    page.claim(right.at(0, 0) == 1 && zeroed.at(0, 0) == 0,
-               "masked before, the only word that it may see has a share of 1; zeroed after, 0");
+    page.claim(
+        right.at(0, 0) == 1 && zeroed.at(0, 0) == 0,
+        "masked before, the only word that may be seen has a share of 1; zeroed after, of 0");
 }
 
 }  // namespace
@@ -143,8 +141,8 @@ void show_underflow(Page& page) {
 void mask(Page& page) {
     page.title("mask", "3  The mask: before the softmax, not after");
     page.say(
-        "The scores of the last lesson, q k^T / sqrt(head_dim). A row is the word that looks, a "
-        "column the word looked at.");
+        "These are the scores of the last lesson, q k^T / sqrt(head_dim). A row is the word that "
+        "looks, a column the word that is looked at.");
     Projected p = project(page.math, word_vectors());
     page.matrix("scores", "(T, T)", p.scores, kWords, kWords);
     Matrix right = mask_first(page, p);

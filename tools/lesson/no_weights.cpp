@@ -2,8 +2,8 @@
 #include <cfloat>
 #include <cmath>
 
+#include "lesson/heat_map.h"
 #include "lesson/lesson.h"
-#include "lesson/svg.h"
 #include "lesson/words.h"
 
 namespace minigpt::lesson {
@@ -34,19 +34,6 @@ std::vector<double> product64(const Matrix& a, const Matrix& b) {
     return c;
 }
 
-Matrix transposed(const Matrix& a) {
-    Matrix t(a.n_cols, a.n_rows);
-    for (size_t i = 0; i < a.n_rows; i++) {
-        for (size_t j = 0; j < a.n_cols; j++)
-            t.at(j, i) = a.at(i, j);
-    }
-    return t;
-}
-
-Matrix row_of(const Matrix& a, size_t i) {
-    return Matrix(1, a.n_cols, std::vector<float>(a.row(i), a.row(i) + a.n_cols));
-}
-
 // One row of the softmax, step by step.
 void show_row(Page& page, const Matrix& scores, const Matrix& shares, size_t i) {
     std::vector<float> row(scores.row(i), scores.row(i) + scores.n_cols);
@@ -74,20 +61,22 @@ void no_weights(Page& page) {
     const size_t sat = 2, first_the = 0, second_the = 4;
     page.title("no-weights", "1  No weights: a word is a mixture of the words around it");
     page.say(
-        "Attention gives each word something of the others. Nothing has to be learned for that: "
-        "dot products, a softmax and a weighted sum are enough. The text is `the cat sat on the "
-        "mat`, T = 6 words. Each is a vector, a row of n_embd = 4 numbers, made up so that you can "
-        "follow them: is it alive, is it flat, is it an act, is it one of the small words that "
-        "grammar needs. A shape such as (T, n_embd) is rows, then columns. A line that begins with "
-        "`ok:` is a claim, checked as the lesson runs.");
+        "Attention gives each word something of the other words. Nothing has to be learned for "
+        "that: dot products, a softmax and a weighted sum are enough. The text is `the cat sat on "
+        "the mat`, T = 6 words. Each word is a vector, a row of n_embd = 4 numbers. They are made "
+        "up, so that you can follow them: is the word alive, is it flat, is it an act, is it one "
+        "of "
+        "the small words that grammar needs? A shape such as (T, n_embd) names the rows first, "
+        "then "
+        "the columns. A line that begins with `ok:` is a claim; the lesson checks it as it runs.");
     Matrix x = word_vectors();
     page.matrix("x", "(T, n_embd)", x, kWords, kFeatures);
 
     page.say(
         "How much do two words have to do with each other? Multiply their numbers pair by pair and "
-        "add up: that dot product is their score. For `sat` and `cat` it is 1*2 + 1*0 + 1*0 + 0*0 "
-        "= 2. All pairs together are one matrix product, x times x^T (x transposed: its rows as "
-        "columns).");
+        "add up. This dot product is their score. For `sat` and `cat` it is 1*2 + 1*0 + 1*0 + 0*0 "
+        "= 2. One matrix product computes all pairs: x times x^T. (x^T is x transposed: its rows "
+        "become columns.)");
     Matrix scores = page.math.product(x, x, Operand::transposed);
     page.matrix("scores = x x^T", "(T, T)", scores, kWords, kWords);
     page.claim_near("each score is the dot product of two rows", doubles(scores.x),
@@ -96,8 +85,8 @@ void no_weights(Page& page) {
                      transposed(scores));
 
     page.say(
-        "A softmax makes a row of scores into shares: exp of each score, divided by the sum of all "
-        "these. No share is negative, and a score that is larger by 1 gets 2.718 times the share. "
+        "A softmax turns a row of scores into shares: it takes exp of each score and divides by "
+        "their sum. No share is negative. A score that is larger by 1 gets 2.718 times the share. "
         "The row of `sat`:");
     Matrix shares = page.math.softmax(scores, Math::kAllKeys);
     show_row(page, scores, shares, sat);
@@ -109,8 +98,9 @@ void no_weights(Page& page) {
                     doubles(shares.x), softmax64(scores), 4 * FLT_EPSILON);
 
     page.say(
-        "Now mix: the new `sat` is %.3f of `cat`, %.3f of `sat`, %.3f of `on`, %.3f of `mat` and "
-        "%.3f of each `the`. All rows together are a matrix product again.",
+        "Now the words are mixed. The new `sat` is %.3f of `cat`, %.3f of `sat`, %.3f of `on`, "
+        "%.3f of `mat` and "
+        "%.3f of each `the`. One matrix product does this for all rows.",
         static_cast<double>(shares.at(sat, 1)), static_cast<double>(shares.at(sat, 2)),
         static_cast<double>(shares.at(sat, 3)), static_cast<double>(shares.at(sat, 5)),
         static_cast<double>(shares.at(sat, 0)));
@@ -121,16 +111,17 @@ void no_weights(Page& page) {
 
     page.say(
         "That is attention. Two things are missing. First, each word looks mostly at words like "
-        "itself, `cat` at `cat`; the next lesson, qkv, changes that. Second, order: the two `the` "
+        "itself, `cat` at `cat`. The next lesson, qkv, changes that. Second, order: the two `the` "
         "stand in different places and still get the same row. So GPT-2 adds two vectors for each "
-        "word (or piece of one, a token): one from the table wte, for which token it is, and one "
-        "from the table wpe, for its position.");
+        "token (a word or a piece of one). One comes from the table wte and says which token it "
+        "is. The other comes from the table wpe and says where it stands.");
     page.claim_equal("without positions both `the` get the same numbers, to the bit",
                      row_of(mixed, first_the), row_of(mixed, second_the));
     if (page.has_pictures()) {
-        page.picture("no-weights.svg",
-                     heat_maps("Attention without weights: shares of each row",
-                               {{"softmax(x x^T), (T, T)", shares, kWords, kWords, true}}, 1, 48));
+        page.picture(
+            "no-weights.svg",
+            heat_maps("Attention without weights: shares of each row",
+                      {{"softmax(x x^T), (T, T)", shares, kWords, kWords, false, true}}, 1, 48));
     }
 }
 

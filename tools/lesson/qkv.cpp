@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "common/plot.h"
+#include "lesson/heat_map.h"
 #include "lesson/lesson.h"
-#include "lesson/svg.h"
 #include "lesson/words.h"
 
 namespace minigpt::lesson {
@@ -66,15 +67,62 @@ void project_words(Page& page) {
         p.scores.at(3, 5) != p.scores.at(5, 3),
         "it is no longer symmetric: the score of `mat` for `on` is not that of `on` for `mat`");
     page.say(
-        "The query of `cat` is (0, 0): it looks for nothing, and all words get the same share. "
-        "What a word takes home is a mixture of the values, no longer of the vectors themselves.");
+        "The query of `cat` is (0, 0): it looks for nothing, so all words get the same share. The "
+        "result for a word is a mixture of the values, no longer of the vectors themselves.");
     page.matrix("z = shares v", "(T, head_dim)", page.math.product(shares, p.v), kWords, kChannels);
     if (page.has_pictures()) {
         page.picture(
             "qkv.svg",
             heat_maps("Query, key, value: who looks at whom",
-                      {{"softmax(q k^T / sqrt(head_dim))", shares, kWords, kWords, true}}, 1, 48));
+                      {{"softmax(q k^T / sqrt(head_dim))", shares, kWords, kWords, false, true}}, 1,
+                      48));
     }
+}
+
+// How a checkpoint's c_attn becomes three matrices of another program.
+void show_loading(Page& page) {
+    page.say(
+        "A GPT-2 checkpoint has no W_q, W_k and W_v. It has one matrix, c_attn, with the three "
+        "side by side. This library multiplies by it as it is. A program with three linear layers "
+        "cuts it in thirds and, in PyTorch, transposes each third: c_attn is (n_in, n_out), while "
+        "a "
+        "weight of torch.nn.Linear is (n_out, n_in). The steps, with the weights above:");
+    Matrix x = word_vectors(), c_attn = beside({query_weights(), key_weights(), value_weights()});
+    page.matrix("c_attn", "(n_embd, 3 head_dim)", c_attn, kFeatures,
+                {"q", "q", "k", "k", "v", "v"});
+    Matrix qkv = page.math.product(x, c_attn);
+    const char* names[] = {"W_q", "W_k", "W_v"};
+    std::vector<Matrix> by_thirds, by_linear;
+    for (size_t i = 0; i < 3; i++) {
+        Matrix third = columns(c_attn, 2 * i, 2), weight = transposed(third);
+        page.matrix(cli::format("%s, columns %zu and %zu, transposed", names[i], 2 * i, 2 * i + 1),
+                    "(head_dim, n_embd)", weight, kChannels, kFeatures);
+        by_thirds.push_back(page.math.product(x, third));
+        by_linear.push_back(page.math.product(x, weight, Operand::transposed));
+    }
+    page.claim_equal("x times each third, side by side, is x c_attn", beside(by_thirds), qkv);
+    page.claim_equal("and so is x times each transposed weight, transposed back: x weight^T",
+                     beside(by_linear), qkv);
+
+    page.say("The same steps in GPT-2 small, where n_embd = 768 and q, k, v have all heads:");
+    page.table({{"", "weight", "bias"},
+                {"c_attn, in the checkpoint", "(768, 2304)", "(2304)"},
+                {"cut in thirds", "3 x (768, 768)", "3 x (768)"},
+                {"each transposed", "3 x (768, 768)", "3 x (768)"}});
+    page.claim(768 * 2304 + 2304 == 3 * (768 * 768 + 768),
+               "no number is lost: 768 * 2304 + 2304 = 3 * (768 * 768 + 768)");
+    page.say(
+        "There a third is square, so a forgotten transposition changes no shape, and nothing "
+        "stops the load. Only the results are wrong:");
+    Matrix one(1, 2, {1, 1}), square(2, 2, {1, 2, 3, 4});
+    Matrix right = page.math.product(one, square);
+    Matrix wrong = page.math.product(one, transposed(square));
+    page.matrix("W", "", square, {"", ""}, {"", ""});
+    page.matrix("(1, 1) W, and (1, 1) W^T", "", stacked({right, wrong}), {"right", "wrong"},
+                {"", ""});
+    page.claim(
+        right.at(0, 0) == 4 && right.at(0, 1) == 6 && wrong.at(0, 0) == 3 && wrong.at(0, 1) == 7,
+        "the shapes are the same, the numbers are not: (1+3, 2+4) and (1+2, 3+4)");
 }
 
 // Queries and keys of variance 1, as a layer norm and a fresh projection would give.
@@ -124,14 +172,16 @@ void measure_division(Page& page) {
                     ones, 0.1);
     page.claim(shares[0][0] < shares[0][1] && shares[0][1] < shares[0][2] &&
                    shares[0][2] < shares[0][3] && shares[0][3] > 0.8,
-               "undivided, one key takes more and more, in the end nearly all");
+               "without the division one key takes more and more, in the end nearly all");
     page.claim(*std::max_element(shares[1].begin(), shares[1].end()) < 0.2,
-               "divided, no key takes a fifth, whatever the head size");
+               "with it the best key takes less than a fifth on average, at every head_dim");
     if (page.has_pictures()) {
         page.picture("qkv-division.svg",
-                     bars("What the softmax gives its best key of 64", "head_dim",
-                          "largest share in a row, mean of 64", sizes,
-                          {{"q . k", shares[0]}, {"q . k / sqrt(head_dim)", shares[1]}}));
+                     cli::bar_plot({"What the softmax gives its best key of 64",
+                                    "head_dim",
+                                    "largest share in a row, mean of 64",
+                                    {{"q . k", shares[0]}, {"q . k / sqrt(head_dim)", shares[1]}}},
+                                   sizes));
     }
 }
 
@@ -140,24 +190,25 @@ void measure_division(Page& page) {
 void query_key_value(Page& page) {
     page.title("qkv", "2  Query, key, value: what a word looks for, offers and hands on");
     page.say(
-        "Without weights a word finds those like itself. Three matrices of weights part the roles; "
-        "each makes head_dim = 2 new numbers of a word's n_embd = 4. The query says what a word "
-        "looks for, the key what it offers, the value what it hands on. In a model, training finds "
-        "the weights; these were written by hand, so that an act looks for someone alive and a "
-        "small word for a thing.");
+        "Without weights a word finds words like itself. Three weight matrices separate the roles. "
+        "Each turns the n_embd = 4 numbers of a word into head_dim = 2 new ones. The query says "
+        "what a word looks for, the key what it offers, the value what it hands on. In a model, "
+        "training finds the weights. These were written by hand: an act looks for someone alive, "
+        "and a small word looks for a thing.");
     project_words(page);
 
+    show_loading(page);
     page.say(
         "Why the division? A dot product of head_dim random numbers has a standard deviation of "
         "sqrt(head_dim), 8 for GPT-2's heads of 64. Scores that far apart leave nearly all to one "
         "key. Six keys with head_dim = 64, before the division and after it:");
     show_division(page);
     page.say(
-        "And near 0 or 1 a share hardly moves any more: if its score changes a little, a share p "
-        "changes by p(1-p) times as much, and that is all that training has to work with. Now 64 "
-        "random queries, each with a score for each of 64 random keys, without the division and "
-        "with it: the standard deviation (sd) of all scores; the largest share in a query's row, "
-        "the mean of the 64 rows; and p(1-p), the mean of all shares:");
+        "Near 0 or 1 a share p hardly moves: when its score changes a little, p changes by p(1-p) "
+        "times as much. Training works with these changes, so where they are near 0 it learns "
+        "slowly. Now 64 random queries, each with a score for each of 64 random keys, without the "
+        "division and with it. The columns: the standard deviation (sd) of all scores; the largest "
+        "share of a row, averaged over the 64 rows; and p(1-p), averaged over all shares:");
     measure_division(page);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/progress.h"
 #include "lesson/page.h"
 #include "networks/returns_desk.h"
 #include "networks/trainer.h"
@@ -18,9 +19,14 @@ struct Trained {
     double train_loss = 0, val_loss = 0, seconds = 0;
     double right_next = 0;  // probability of the right character after "window, so ", the mean
     double least_next = 1;
+    double early_right_next = 0;      // right_next after a quarter of the training
     size_t n_right = 0, n_wrong = 0;  // of the sampled replies
     Names samples;
 };
+
+// Trains up to an iteration, or to the end; the line says how far it is.
+void train_until(size_t iteration, const std::string& name, networks::Trainer* trainer,
+                 convert::ProgressLine* line);
 
 // The reply's beginning, up to and with the word that decides.
 std::string decided_beginning(const networks::Reply& reply);

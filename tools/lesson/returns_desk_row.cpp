@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "common/error.h"
+#include "lesson/heat_map.h"
 #include "lesson/returns_desk.h"
-#include "lesson/svg.h"
 #include "networks/gpt.h"
 
 namespace minigpt::lesson {
@@ -70,9 +70,11 @@ void show_decision(Page& page, const Decision& d, size_t head) {
 }
 
 HeatMap map_of(const Decision& d, const std::string& title) {
-    HeatMap map{title, d.shares, {}, {}};
+    HeatMap map;
+    map.title = title;
+    map.shares = d.shares;
     for (size_t head = 0; head < d.shares.n_rows; head++)
-        map.rows.push_back("head " + std::to_string(head));
+        map.rows.push_back(std::to_string(head));
     for (char c : d.read)
         map.cols.push_back(std::string(1, c));
     return map;
@@ -98,24 +100,24 @@ void show_attention(Page& page, const Trained& attention, const std::vector<Repl
     size_t head =
         static_cast<size_t>(std::max_element(of_past.begin(), of_past.end()) - of_past.begin());
     page.say(
-        "Where does attention look when it has read \"window, so \" and chooses what comes next? "
-        "The %zu heads are numbered from 0; here is the row of that position in head %zu, which "
-        "looks for `past`, and of it the eight largest shares (1 character back is the last one "
-        "read):",
+        "Where does attention look when it has read \"window, so \" and chooses the next "
+        "character? There are %zu heads, numbered from 0. Head %zu looks for `past`. Its row at "
+        "that position, the eight largest shares (1 character back is the last one read):",
         of_past.size(), head);
     show_decision(page, past[0], head);
     page.say(
         "To tell two words apart it is enough to find one of them. In a reply with `within` the "
-        "same head finds no `past` at that distance, and stays with what is near:");
+        "same head finds no `past`, and looks at what is near:");
     show_decision(page, within[0], head);
-    page.claim(of_past[head] > 0.5 && of_within[head] < 0.25,
-               "of all replies, the head's mean share for `past` is %.3f, for `within` %.3f",
-               of_past[head], of_within[head]);
+    page.claim(
+        of_past[head] > 0.5 && of_within[head] < 0.25,
+        "over all replies, the mean share that this head gives `past` is %.3f, `within` %.3f",
+        of_past[head], of_within[head]);
     page.picture("returns-desk.svg",
                  heat_maps("Where one layer of attention looks after \"window, so \"",
                            {map_of(past[0], "a reply with `past`"),
                             map_of(within[0], "a reply with `within`")},
-                           1, 14, "rows: heads; columns: the characters that were read"));
+                           1, 14, {"head", "the characters that were read"}));
 }
 
 }  // namespace minigpt::lesson

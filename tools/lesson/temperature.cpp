@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "common/plot.h"
 #include "lesson/lesson.h"
-#include "lesson/svg.h"
 #include "minigpt/model.h"
 #include "minigpt/tokenizer.h"
 
@@ -72,17 +72,53 @@ double entropy_bits(const Matrix& probs) {
     return sum;
 }
 
-// The shown tokens' columns, a row for each matrix.
+// The shown tokens' columns, one for all others together, and the sum; a row for each matrix.
 void show(Page& page, const Real& real, const std::string& name, const Names& rows,
           const std::vector<Matrix>& all) {
-    Matrix shown(all.size(), kShown);
+    Matrix shown(all.size(), kShown + 1);
     Names cols;
-    for (size_t j = 0; j < kShown; j++) {
+    for (size_t j = 0; j < kShown; j++)
         cols.push_back(real.names[real.best[j]]);
-        for (size_t i = 0; i < all.size(); i++)
+    cols.push_back("others");
+    for (size_t i = 0; i < all.size(); i++) {
+        double others = row_sums(all[i])[0];
+        for (size_t j = 0; j < kShown; j++) {
             shown.at(i, j) = all[i].x[real.best[j]];
+            others -= static_cast<double>(shown.at(i, j));
+        }
+        shown.at(i, kShown) = static_cast<float>(others);
     }
-    page.matrix(name, "(rows, tokens shown)", shown, rows, cols);
+    page.matrix(name, "", shown, rows, cols, Page::Sums::shown);
+}
+
+// How the shares come about at t = 1: exp of each logit, divided by the sum of all.
+void show_softmax(Page& page, const Real& real, const Matrix& probs) {
+    std::vector<float> powers = page.math.exp(real.logits.x);
+    double sum = 0, shown[2] = {0, 0};
+    for (float power : powers)
+        sum += static_cast<double>(power);
+    std::vector<Names> cells = {{""}, {"logit"}, {"exp(logit)"}, {"share"}};
+    std::vector<double> shares, expected;
+    for (size_t id = 0; id < powers.size(); id++) {
+        shares.push_back(static_cast<double>(probs.x[id]));
+        expected.push_back(static_cast<double>(powers[id]) / sum);
+    }
+    for (size_t id : real.best) {
+        cells[0].push_back(real.names[id]);
+        cells[1].push_back(number(static_cast<double>(real.logits.x[id])));
+        cells[2].push_back(number(static_cast<double>(powers[id])));
+        cells[3].push_back(number(shares[id]));
+        shown[0] += static_cast<double>(powers[id]), shown[1] += shares[id];
+    }
+    for (const auto& [others, all] :
+         {std::pair<Names, Names>({"others", "", number(sum - shown[0]), number(1 - shown[1])},
+                                  {"|     sum", "|        ", "| " + number(sum), "|   1.000"})}) {
+        for (size_t i = 0; i < 4; i++)
+            cells[i].push_back(others[i]), cells[i].push_back(all[i]);
+    }
+    page.table(cells);
+    page.claim_near("each share is exp(logit) divided by the sum over all letters", shares,
+                    expected, 1e-6);
 }
 
 // How often 20,000 draws of the library's sampler, at a temperature, give each token.
@@ -101,9 +137,10 @@ std::vector<double> frequencies(const Matrix& logits, double temperature_) {
 
 std::vector<Matrix> divide_logits(Page& page, const Real& real) {
     page.say(
-        "Temperature t divides the logits, before the softmax. Below 1 it spreads them, and the "
-        "best gets more; above 1 it draws them together. It is the division of lesson 2 again, "
-        "where sqrt(head_dim) keeps the scores from being too far apart.");
+        "A temperature t divides the logits, before the softmax. Below 1 it moves them apart, so "
+        "the best letter gets more. Above 1 it moves them together. Lesson 2 has the same "
+        "division: "
+        "there sqrt(head_dim) keeps the scores from being too far apart.");
     std::vector<Matrix> probs;
     Names names;
     for (double t : kTemperatures) {
@@ -112,8 +149,9 @@ std::vector<Matrix> divide_logits(Page& page, const Real& real) {
         names.push_back(cli::format("t = %.1f", t));
     }
     show(page, real, "softmax(logits / t)", names, probs);
-    page.say("The entropy says how open the choice is: %.2f bits at t = 0.5, %.2f at 1, %.2f at 2.",
-             entropy_bits(probs[0]), entropy_bits(probs[1]), entropy_bits(probs[2]));
+    page.say(
+        "The entropy measures how open the choice is: %.2f bits at t = 0.5, %.2f at 1, %.2f at 2.",
+        entropy_bits(probs[0]), entropy_bits(probs[1]), entropy_bits(probs[2]));
     page.claim(entropy_bits(probs[0]) < entropy_bits(probs[1]) &&
                    entropy_bits(probs[1]) < entropy_bits(probs[2]),
                "the entropy grows with t");
@@ -133,16 +171,16 @@ std::vector<Matrix> divide_logits(Page& page, const Real& real) {
 
 void divide_probs(Page& page, const Real& real, const Matrix& probs) {
     page.say(
-        "Dividing the probabilities, after the softmax, does nothing: they then sum to 1 / t, and "
-        "made to sum to 1 they are what they were.");
+        "Dividing the probabilities, after the softmax, changes nothing. They then sum to 1 / t. "
+        "When they are divided by that sum, so that they sum to 1 again, they are what they were.");
     Matrix divided = scaled(probs, 0.5f);
     float sum = static_cast<float>(row_sums(divided)[0]);
     Matrix again = scaled(divided, 1 / sum);
-    show(page, real, "with t = 2", {"softmax(logits)", "softmax(logits) / t", "made to sum to 1"},
+    show(page, real, "with t = 2", {"softmax", "softmax / t", "over its sum"},
          {probs, divided, again});
     page.claim_near("divided, they sum to 1 / t", {static_cast<double>(sum)}, {0.5}, 1e-5);
-    page.claim_near("made to sum to 1 they are softmax(logits)", doubles(again.x), doubles(probs.x),
-                    1e-6);
+    page.claim_near("divided by their sum they are softmax(logits) again", doubles(again.x),
+                    doubles(probs.x), 1e-6);
 }
 
 }  // namespace
@@ -151,16 +189,18 @@ void temperature(Page& page) {
     page.title("temperature", "7  Temperature: which division it is");
     Real real = real_logits(page.math.compute());
     page.say(
-        "The small model inside gpt2 has read \"ROMEO:\\nI \" and has a logit (a score, before the "
-        "softmax) for each of its %zu letters. The %zu largest:",
-        real.names.size(), kShown);
-    show(page, real, "logits", {"logit"}, {real.logits});
+        "The small model inside gpt2 has read \"ROMEO:\\nI \". It gives each of its %zu letters a "
+        "logit: a score, before the softmax. The softmax makes shares of them. The %zu likeliest "
+        "letters, and the other %zu together:",
+        real.names.size(), kShown, real.names.size() - kShown);
+    show_softmax(page, real, page.math.softmax(real.logits, Math::kAllKeys));
     std::vector<Matrix> probs = divide_logits(page, real);
     divide_probs(page, real, probs[1]);
 
     page.say(
-        "Which one does the library do? 20,000 draws at each temperature, and how often each "
-        "letter came:");
+        "Which division does the library do? It draws 20,000 letters at each temperature. How "
+        "often "
+        "each letter came, as a share:");
     std::vector<Matrix> drawn;
     double worst = 0;
     for (size_t i = 0; i < 3; i++) {
@@ -176,15 +216,16 @@ void temperature(Page& page) {
                "at temperature 0 every draw is the letter of the largest logit");
     if (page.has_pictures()) {
         Names names;
-        std::vector<Series> series = {{"t = 0.5", {}}, {"t = 1", {}}, {"t = 2", {}}};
+        std::vector<cli::Series> series = {{"t = 0.5", {}}, {"t = 1", {}}, {"t = 2", {}}};
         for (size_t id : real.best) {
             names.push_back(real.names[id]);
             for (size_t i = 0; i < 3; i++)
                 series[i].y.push_back(static_cast<double>(probs[i].x[id]));
         }
         page.picture("temperature.svg",
-                     bars("The next letter after \"ROMEO: I \"", "the eight likeliest letters",
-                          "probability", names, series));
+                     cli::bar_plot({"The next letter after \"ROMEO: I \"",
+                                    "the eight likeliest letters", "probability", series},
+                                   names));
     }
 }
 

@@ -1,16 +1,15 @@
 // build/lesson when something is wrong: a claim, the command line, a folder, a disk.
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <fstream>
-#include <iterator>
 
 #include "common/error.h"
 #include "lesson/lesson.h"
 #include "tests/temp_folder.h"
+#include "tests/tools/common/terminal.h"
 #include "tests/tools/gpt2/program.h"
 
 using namespace minigpt;
@@ -32,20 +31,11 @@ void right(lesson::Page& page) {
 
 // Runs lessons here as the program would, its standard error caught.
 Ran run_here(const std::vector<std::string>& args) {
-    TempFolder folder;
-    std::string path = folder / "err";
     Ran ran;
-    fflush(stderr);
-    int saved = dup(2), file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
-    REQUIRE(saved >= 0);
-    REQUIRE(dup2(file, 2) == 2);
-    ran.exit_status = lesson::run(args, {{"right", "", right}, {"wrong", "", wrong, true}},
-                                  [&](const std::string& text) { ran.out += text; });
-    dup2(saved, 2);
-    close(saved);
-    close(file);
-    std::ifstream in(path);
-    ran.err = std::string(std::istreambuf_iterator<char>(in), {});
+    ran.err = on_file([&] {
+        ran.exit_status = lesson::run(args, {{"right", "", right}, {"wrong", "", wrong, true}},
+                                      [&](const std::string& text) { ran.out += text; });
+    });
     return ran;
 }
 

@@ -24,12 +24,12 @@ struct ShortLesson {
 // The lessons as a user runs them, the cache's but shorter.
 const ShortLesson kShort[] = {
     {"no-weights", lesson::no_weights, 6},
-    {"qkv", lesson::query_key_value, 6},
+    {"qkv", lesson::query_key_value, 10},
     {"mask", lesson::mask, 10},
-    {"heads", lesson::heads, 5},
-    {"count", lesson::count, 5},
+    {"heads", lesson::heads, 11},
+    {"count", lesson::count, 9},
     {"cache", [](lesson::Page& page) { lesson::cache_up_to(page, 64); }, 3},
-    {"temperature", lesson::temperature, 6},
+    {"temperature", lesson::temperature, 7},
 };
 
 std::string text_of(const ShortLesson& each, const Compute& compute) {

@@ -10,8 +10,8 @@
 
 #include "tests/quick.h"
 #include "tests/temp_folder.h"
+#include "tests/tools/common/xml.h"
 #include "tests/tools/gpt2/program.h"
-#include "tests/tools/lesson/xml.h"
 
 using namespace minigpt;
 using namespace minigpt::test;

@@ -6,10 +6,10 @@
 #include <iterator>
 #include <set>
 
+#include "lesson/heat_map.h"
 #include "lesson/lesson.h"
-#include "lesson/svg.h"
 #include "tests/temp_folder.h"
-#include "tests/tools/lesson/xml.h"
+#include "tests/tools/common/xml.h"
 
 using namespace minigpt;
 using namespace minigpt::test;
@@ -26,19 +26,19 @@ void check_picture(const std::string& svg) {
     for (const char* word : {"nan", "inf", "NaN"})
         CHECK(svg.find(word) == std::string::npos);
     CHECK(svg.compare(0, 5, "<svg ") == 0);
+    // An axis upwards and one across, in colors for light and dark.
+    CHECK(svg.find("rotate(-90)") != std::string::npos);
+    CHECK(svg.find("@media (prefers-color-scheme: dark)") != std::string::npos);
+}
+
+size_t count_of(const std::string& text, const std::string& part) {
+    size_t n = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        n++;
+    return n;
 }
 
 }  // namespace
-
-TEST_CASE("lesson xml: the checker finds what is not well-formed") {
-    CHECK(xml_fault("<a><b c=\"d\"/>x &lt; y<e>z</e></a>\n") == "");
-    for (const char* text :
-         {"", "x", "<a>", "<a></b>", "<a/><b/>", "<a b=c/>", "<a b=\"1\" b=\"2\"/>", "<a>&</a>",
-          "<a>&nbsp;</a>", "<a b=\"<\"/>", "<a><b></a></b>", "<a>\x01</a>", "</a>", "<a", "<>"}) {
-        CAPTURE(std::string(text));
-        CHECK(xml_fault(text) != "");
-    }
-}
 
 TEST_CASE("lesson --svg: every picture is there, and well-formed") {
     TempFolder folder;
@@ -62,10 +62,24 @@ TEST_CASE("lesson --svg: every picture is there, and well-formed") {
     CHECK(found == expected);
 }
 
-TEST_CASE("lesson svg: names of any letters, and one number alone") {
+TEST_CASE("lesson heat map: names of any letters, and one number alone") {
     const std::string odd = "<&>\"'\n";
     lesson::Matrix one(1, 1, {1});
-    check_picture(lesson::heat_maps(odd, {{odd, one, {odd}, {odd}, true}}, 3, 40));
-    check_picture(lesson::bars(odd, odd, odd, {odd}, {{odd, {0.5}}}));
-    check_picture(lesson::log_plot(odd, odd, odd, {1, 2}, {{odd, {1, 1}}, {odd, {2, 3}}}));
+    check_picture(lesson::heat_maps(odd, {{odd, one, {odd}, {odd}, true, true}}, 3, 40));
+    check_picture(lesson::heat_maps(odd, {{odd, one, {odd}, {odd}}}, 1, 9, {odd, odd}));
+}
+
+TEST_CASE("lesson heat map: what the mask hides is hatched and has no number") {
+    const lesson::Names names = {"a", "b", "c"};
+    lesson::Matrix shares(3, 3, {1, 0, 0, 0.5f, 0.5f, 0, 0.25f, 0, 0.75f});
+    std::string masked = lesson::heat_maps("t", {{"", shares, names, names, true}}, 1, 40);
+    CHECK(count_of(masked, "fill=\"url(#hatch)\"") == 3 + 1);  // and the one of the legend
+    CHECK(count_of(masked, ">0.00<") == 1);                    // c looks at b: seen, and 0
+    CHECK(count_of(masked, ">1.00<") + count_of(masked, ">0.50<") == 3);
+    std::string whole = lesson::heat_maps("t", {{"", shares, names, names}}, 1, 40);
+    CHECK(count_of(whole, "fill=\"url(#hatch)\"") == 0);
+    CHECK(count_of(whole, ">0.00<") == 4);
+    // Light numbers on dark cells only, and no numbers where there is no room.
+    CHECK(count_of(whole, "class=\"on\"") == 1);
+    CHECK(count_of(lesson::heat_maps("t", {{"", shares, names, names}}, 1, 9), ">0.50<") == 0);
 }

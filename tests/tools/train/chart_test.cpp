@@ -27,6 +27,6 @@ TEST_CASE("train chart: an image of any run, with any title") {
         }
     }
     std::string svg = loss_chart("x", {{100, 3, 4}, {200, 2, 3}});
-    CHECK(svg.find("points=\"340.0,") != std::string::npos);
-    CHECK(svg.find(" 620.0,") != std::string::npos);
+    CHECK(svg.find("points=\"352.0,") != std::string::npos);
+    CHECK(svg.find(" 630.0,") != std::string::npos);
 }

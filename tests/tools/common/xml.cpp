@@ -1,4 +1,4 @@
-#include "tests/tools/lesson/xml.h"
+#include "tests/tools/common/xml.h"
 
 #include <cctype>
 #include <set>
