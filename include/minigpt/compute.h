@@ -11,10 +11,10 @@ struct KernelTable;  // src/kernels/kernels.h
 class ThreadPool;    // src/base/thread_pool.h
 
 // The kernel table and the thread pool that ops and sessions run on. The choice changes the
-// speed and never a bit of a result, with one exception: "muladd", the best table of a CPU that
-// has no fused multiply-add, rounds twice where the others round once. Its bits are its own, the
-// same for any number of threads and on every such CPU. A default-constructed Compute is one
-// thread and the best table of this CPU; it owns nothing and allocates nothing.
+// speed and never a bit of a result, with one exception: "sse2" and "vfp", the best tables of CPUs
+// that have no fused multiply-add, round twice where the others round once. Their bits are their
+// own, the same for any number of threads and on every such CPU. A default-constructed Compute is
+// one thread and the best table of this CPU; it owns nothing and allocates nothing.
 //
 // One Compute may serve many sessions and may be used from many threads; calls that need its
 // pool then take turns. It must outlive whatever uses it. Its threads are the process's that made
@@ -38,7 +38,7 @@ public:
 
     size_t n_threads() const;
     const char* isa() const;  // the name of the table that runs
-    bool exact() const;       // whether it keeps the promise of equal bits: all but "muladd"
+    bool exact() const;       // whether it keeps the promise of equal bits: not "sse2" and "vfp"
     // Whether it computes with subnormal numbers; armv7's NEON takes zeros in their place.
     bool keeps_subnormals() const;
 

@@ -55,7 +55,7 @@ Status layernorm(float* y, const float* x, const float* w, const float* b, size_
 // y = gelu(x). Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", sec. 2.
 //
 //   gelu_tanh  x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): within 4 ULP for x >= -1
-//   gelu_erf   x / 2 (1 + erf(x / sqrt(2))): within 8 ULP for x >= -11 (muladd: x >= -1)
+//   gelu_erf   x / 2 (1 + erf(x / sqrt(2))): within 8 ULP for x >= -11 (sse2, vfp: x >= -1)
 //
 // and below that within 1e-7. NaN at -infinity.
 //
@@ -98,9 +98,9 @@ Status attention(float* out, const float* q, const float* k, const float* v, siz
 Status log_prob(double* result, const float* logits, size_t n, int32_t id,
                 const Compute* compute = nullptr);
 
-// y = exp(x), within 1 ULP (muladd: 1.25); 0 for results below FLT_MIN.
+// y = exp(x), within 1 ULP (sse2, vfp: 1.25); 0 for results below FLT_MIN.
 // y = log(x), within 1 ULP; -infinity at 0, NaN below.
-// y = tanh(x), within 1.5 ULP (muladd: 2).
+// y = tanh(x), within 1.5 ULP (sse2, vfp: 2).
 // y = erf(x), within 1.5 ULP.
 //
 //   y, x  [n]; y may be x itself

@@ -1,5 +1,5 @@
-// The table of kernels: small loops over arrays, one set per ISA, all with the same bits but for
-// those that are not exact: muladd's fma is a product and a sum, each rounded.
+// The table of kernels: small loops over arrays, one set per ISA. All have the same bits, but for
+// the tables that are not bit_exact: their fma is a product and a sum, each rounded.
 //
 // Every sum is ordered as the design's "One arithmetic" says: products over k in one f32
 // accumulator per output, upwards, by fma; rows in 16 lanes, added pairwise at the end. Kernels
@@ -22,9 +22,9 @@ constexpr size_t kMaxRowTile = 6;
 //                      accumulate
 //   a     [k, m]       m rows interleaved, f32; a single row is just a row. q4: quantized rows
 //                      as KernelTable::quantize makes them
-//   b     [n / 16, b_stride]  panels, each [k, 16] of the kernel's element type and then what
-//                      it takes to the next; the last one is [k, 16] too, only its first
-//                      n % 16 outputs reach c. q8, q4: panels of [k / 32] groups, see base/panel.h
+//   b     [n / 16]     panels, b_stride bytes from one to the next, each [k, 16] of the kernel's
+//                      element type; the last one is [k, 16] too, only its first n % 16 outputs
+//                      reach c. q8, q4: panels of [k / 32] groups, see base/panel.h
 //   bias  [n]          added last, where c's outputs are in it; nullptr: none
 //   m     1 ... kMaxRowTile
 //   next  where the caller reads on, panels like b's, next_bytes of each: they are asked for
@@ -36,7 +36,7 @@ struct PanelGemm {
     const void* a;
     size_t m;
     const void* b;
-    size_t b_stride;  // in elements; q8, q4: in bytes
+    size_t b_stride;  // in bytes
     size_t n, k;
     const float* bias;
     bool accumulate;
@@ -55,7 +55,7 @@ constexpr size_t kReadStreams = 8;
 //   acc = fma(float(sum over k of (half - 8) * q_a), scale_a * scale, acc), groups upwards.
 constexpr size_t kKernelTypes = 5;
 
-constexpr size_t kQ8 = 3, kQ4 = 4;
+constexpr size_t kF32 = 0, kF16 = 1, kBf16 = 2, kQ8 = 3, kQ4 = 4;
 
 // Those that this build computes with: all, or f32 and what `make WEIGHTS=f16,q8` names.
 namespace weights {
@@ -78,7 +78,7 @@ constexpr size_t kQuantizedBytes = kGroup + 4 + 4;  // of a row's group
 
 struct KernelTable {
     const char* name;
-    bool exact;  // keeps the promise of equal bits; false: multiplies and adds, bits of its own
+    bool bit_exact;  // keeps the promise of equal bits; false: multiplies and adds, its own bits
     bool keeps_subnormals;  // false: computes with zeros in their place
     size_t tile_panels;     // panels that panel_gemm best takes side by side for many rows
 

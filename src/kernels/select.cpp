@@ -12,21 +12,11 @@
 namespace minigpt {
 namespace {
 
-bool always() {
-    return true;
-}
-
-// Best first.
-struct Candidate {
-    const KernelTable* table;
-    bool (*present)();
-    bool (*wanted)() = always;  // unasked
-};
-
-// A build of `make ISA=scalar` has no other kernels.
+// The tables of this build, best first: TABLE(isa, whether this CPU runs it, whether it is taken
+// unasked). A build of `make ISA=scalar` has no other kernels than those.
 #if defined(MINIGPT_ISA_scalar)
 
-const Candidate kCandidates[] = {{&kScalarKernels, always}};
+#define MINIGPT_TABLES(TABLE)
 
 #elif defined(__x86_64__) || defined(__i386__)
 
@@ -43,12 +33,16 @@ bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
 }
 
-const Candidate kCandidates[] = {{&kAvx512Kernels, has_avx512},
-                                 {&kAvx2Kernels, has_avx2},
 #if defined(__x86_64__)
-                                 {&kMuladdKernels, always},
+#define MINIGPT_X86_BASE(TABLE) TABLE(sse2, true, true)
+#else
+#define MINIGPT_X86_BASE(TABLE)
 #endif
-                                 {&kScalarKernels, always}};
+
+#define MINIGPT_TABLES(TABLE)         \
+    TABLE(avx512, has_avx512(), true) \
+    TABLE(avx2, has_avx2(), true)     \
+    MINIGPT_X86_BASE(TABLE)
 
 #elif defined(__aarch64__)
 
@@ -65,8 +59,9 @@ bool has_dot_products() {
 #endif
 }
 
-const Candidate kCandidates[] = {
-    {&kDotprodKernels, has_dot_products}, {&kNeonKernels, always}, {&kScalarKernels, always}};
+#define MINIGPT_TABLES(TABLE)                \
+    TABLE(dotprod, has_dot_products(), true) \
+    TABLE(neon, true, true)
 
 #elif defined(__arm__) && __ARM_ARCH >= 7 && defined(__linux__)
 
@@ -81,19 +76,43 @@ bool lacks_vfpv4() {
     return (getauxval(AT_HWCAP) >> 16 & 1) == 0;
 }
 
-const Candidate kCandidates[] = {{&kNeonKernels, has_neon_vfpv4},
-                                 {&kMuladdKernels, always, lacks_vfpv4},
-                                 {&kScalarKernels, always}};
+#define MINIGPT_TABLES(TABLE)           \
+    TABLE(neon, has_neon_vfpv4(), true) \
+    TABLE(vfp, true, lacks_vfpv4())
 
 #elif defined(__arm__) && !defined(__ARM_FEATURE_FMA)
 
-const Candidate kCandidates[] = {{&kMuladdKernels, always}, {&kScalarKernels, always}};
+#define MINIGPT_TABLES(TABLE) TABLE(vfp, true, true)
 
 #else
 
-const Candidate kCandidates[] = {{&kScalarKernels, always}};
+#define MINIGPT_TABLES(TABLE)
 
 #endif
+
+}  // namespace
+
+#define MINIGPT_DECLARE(isa, present, taken) \
+    namespace isa {                          \
+    extern const KernelTable kKernels;       \
+    }
+
+MINIGPT_TABLES(MINIGPT_DECLARE)
+MINIGPT_DECLARE(scalar, true, true)
+
+namespace {
+
+struct Candidate {
+    const KernelTable* table;
+    bool (*present)();
+    bool (*taken)();
+};
+
+#define MINIGPT_CANDIDATE(isa, present, taken) \
+    {&isa::kKernels, [] { return present; }, [] { return taken; }},
+
+constexpr Candidate kCandidates[] = {MINIGPT_TABLES(MINIGPT_CANDIDATE)
+                                         MINIGPT_CANDIDATE(scalar, true, true)};
 
 constexpr size_t kCandidateCount = sizeof kCandidates / sizeof kCandidates[0];
 
@@ -112,7 +131,7 @@ const KernelTable& best_kernels() {
     const KernelTable* table = best.load(std::memory_order_relaxed);
     if (table == nullptr) {
         size_t index = 0;
-        while (!kCandidates[index].present() || !kCandidates[index].wanted())
+        while (!kCandidates[index].present() || !kCandidates[index].taken())
             ++index;  // scalar, the last, always is
         table = kCandidates[index].table;
         best.store(table, std::memory_order_relaxed);

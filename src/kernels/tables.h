@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/kernels.h"
 
@@ -12,17 +13,38 @@
 #define MINIGPT_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+// MINIGPT_TARGET is the kernel file's.
+#define MINIGPT_INLINE MINIGPT_TARGET inline __attribute__((always_inline))
+
 namespace minigpt {
 
-extern const KernelTable kScalarKernels;
-extern const KernelTable kAvx2Kernels;
-extern const KernelTable kAvx512Kernels;
-extern const KernelTable kNeonKernels;
-extern const KernelTable kDotprodKernels;  // aarch64 alone
-extern const KernelTable kMuladdKernels;   // where the base has no fused multiply-add
+// The element types of a panel, so that templates can tell them apart. Panels of q8 and q4 are
+// bytes of groups.
+struct F16 {
+    uint16_t bits;
+};
+struct Bf16 {
+    uint16_t bits;
+};
+struct Q8 {
+    unsigned char byte;
+};
+struct Q4 {
+    unsigned char byte;
+};
 
+// A tile of some rows: panels side by side, and vectors across of each. An ISA's tiles are those of
+// 1 ... kMaxRowTile rows; their name is the largest one's rows and outputs. They are as large as
+// the registers allow: all sums of a tile are kept in them.
+struct TileShape {
+    size_t panels, across;
+};
+using Tiles = const TileShape[kMaxRowTile];
+
+namespace dotprod {
 // What dotprod has in place of NEON's.
-void panel_gemm_q4_6x4_dotprod(const PanelGemm& g);
+void panel_gemm_q4(const PanelGemm& g);
+}  // namespace dotprod
 
 // 1 / sqrt(x), both correctly rounded: once a row, so one copy serves every ISA.
 float inverse_sqrt(float x);

@@ -37,7 +37,7 @@ void Compute::share(const Compute& other) {
     for (size_t i = 0; !kernels_->keeps_subnormals; ++i) {
         KernelChoice choice = kernel_choice(i);
         if (choice.present && choice.table->keeps_subnormals &&
-            choice.table->exact == kernels_->exact)
+            choice.table->bit_exact == kernels_->bit_exact)
             kernels_ = choice.table;
     }
 }
@@ -88,7 +88,7 @@ const char* Compute::isa() const {
 }
 
 bool Compute::exact() const {
-    return kernels_->exact;
+    return kernels_->bit_exact;
 }
 
 bool Compute::keeps_subnormals() const {
@@ -104,7 +104,7 @@ const char* isa_name(size_t index, bool* present) {
 
 const char* exact_isa() {
     size_t i = 0;
-    while (!kernel_choice(i).present || !kernel_choice(i).table->exact)
+    while (!kernel_choice(i).present || !kernel_choice(i).table->bit_exact)
         ++i;  // scalar, the last, is both
     return kernel_choice(i).name;
 }

@@ -56,11 +56,6 @@ Head head_at(const KvCache& c, size_t head, size_t* j) {
     return own_head(c, head);
 }
 
-// PanelGemm counts panels of q8 in bytes.
-size_t stride_of(ElementType type, size_t bytes) {
-    return type == ElementType::q8 ? bytes : bytes / bytes_of(type);
-}
-
 uint16_t to_f16_in_range(float x) {
     constexpr float kLargest = 65504;
     return float_to_f16(x > kLargest ? kLargest : x < -kLargest ? -kLargest : x);
@@ -150,13 +145,13 @@ size_t v_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_
 CachePanels cached_keys(const KvCache& cache, size_t head, size_t j) {
     Head at = head_at(cache, head, &j);
     size_t bytes = key_panel_bytes(cache.type, cache.head_dim);
-    return {at.k + j / kPanel * bytes, stride_of(cache.type, bytes), nullptr};
+    return {at.k + j / kPanel * bytes, bytes, nullptr};
 }
 
 CachePanels cached_values(const KvCache& cache, size_t head, size_t j) {
     Head at = head_at(cache, head, &j);
     size_t bytes = value_panel_bytes(cache.type, at.n_ctx);
-    return {at.v + static_cast<size_t>(panel_bytes(cache.type, j)), stride_of(cache.type, bytes),
+    return {at.v + static_cast<size_t>(panel_bytes(cache.type, j)), bytes,
             cache.type == ElementType::q8 ? at.scales + j : nullptr};
 }
 

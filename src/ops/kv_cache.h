@@ -46,7 +46,7 @@ size_t v_cache_bytes(ElementType type, size_t n_head, size_t head_dim, size_t n_
 // Panels from some position on, as PanelGemm takes them.
 struct CachePanels {
     const void* b;
-    size_t b_stride;
+    size_t b_stride;      // in bytes
     const float* scales;  // of v, [positions from there on]; nullptr: all are 1
 };
 

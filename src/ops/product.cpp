@@ -30,12 +30,6 @@ const void* after(const void* p, uint64_t n_bytes) {
     return static_cast<const char*>(p) + static_cast<size_t>(n_bytes);
 }
 
-// Of a panel's elements, which are bytes where they are grouped.
-size_t panel_stride(const Product& x) {
-    size_t element = bytes_of(x.type);
-    return static_cast<size_t>(panel_bytes(x.type, x.k)) / (element == 0 ? 1 : element);
-}
-
 // A tile of m rows from input k on, `row` rows into a.
 const void* tile_at(const Product& x, size_t row, size_t m, size_t k) {
     if (x.type == ElementType::q4)
@@ -51,7 +45,7 @@ PanelGemm panels_of(const Product& x, size_t panel, size_t n_panels, size_t apar
     g.c = x.c + j;
     g.ldc = x.ldc;
     g.b = after(x.b, panel * panel_bytes(x.type, x.k));
-    g.b_stride = apart * panel_stride(x);
+    g.b_stride = apart * static_cast<size_t>(panel_bytes(x.type, x.k));
     g.n = (n_panels - 1) * kPanel + (x.n - last < kPanel ? x.n - last : kPanel);
     g.k = x.k;
     g.bias = x.bias == nullptr ? nullptr : x.bias + j;
@@ -137,7 +131,7 @@ void widen_panels(const KernelTable& kernels, PanelGemm* g, size_t n_k, float* w
     for (size_t p = 0; p * kPanel < g->n; ++p)
         kernels.widen_q8(wide + p * n_k * kPanel, after(g->b, p * g->b_stride), n_k);
     g->b = wide;
-    g->b_stride = n_k * kPanel;
+    g->b_stride = n_k * kPanel * sizeof(float);
 }
 
 // The tiles [tile, tile_end) times the panels [panel, panel_end). wide: where a block of weights

@@ -9,7 +9,7 @@ using test::Numbers;
 
 namespace {
 
-// Bytes of an element; of what strides count where elements are grouped.
+// Bytes of an element; q8, q4: where groups are counted in bytes.
 constexpr size_t kElementBytes[kKernelTypes] = {4, 2, 2, 1, 1};
 const std::string type_names[] = {"f32", "f16", "bf16", "q8", "q4"};
 
@@ -17,11 +17,11 @@ size_t groups(size_t k) {
     return (k + kGroup - 1) / kGroup;
 }
 
-// Strides' units from one panel to the next without a gap.
-size_t panel_units(size_t type, size_t k) {
+// From one panel to the next without a gap.
+size_t panel_bytes(size_t type, size_t k) {
     if (type == kQ8)
         return groups(k) * kQ8GroupBytes;
-    return type == kQ4 ? groups(k) * kQ4GroupBytes : k * 16;
+    return type == kQ4 ? groups(k) * kQ4GroupBytes : k * 16 * kElementBytes[type];
 }
 
 // A product with operands in guarded, oddly aligned buffers. Weights are random bytes: nothing
@@ -40,12 +40,12 @@ struct Problem {
           k(k_),
           type(type_),
           ldc(n_ + numbers.below(5)),
-          stride(panel_units(type, k) + numbers.below(20) * 2),
+          stride(panel_bytes(type, k) + numbers.below(20) * (type == 0 ? 4 : 2)),
           accumulate(accumulate_),
           with_bias(with_bias_),
           bias(n_, numbers.below(16)),
           c_start(m_ * ldc),
-          b(n == 0 ? 0 : ((n - 1) / 16 * stride + panel_units(type, k)) * kElementBytes[type],
+          b(n == 0 ? 0 : (n - 1) / 16 * stride + panel_bytes(type, k),
             type == 0 ? 4 * numbers.below(4) : 2 * numbers.below(8)),
           a(type == kQ4 ? groups(k) * m * kQuantizedBytes / 4 : m * k, numbers.below(16)) {
         bias.fill(numbers);
@@ -64,7 +64,7 @@ struct Problem {
         } else if (type == kQ4) {
             return group(kk, j) + kQ4Scales + kk % 16 / 4 * 64 + j % 16 * 4 + kk % 4;
         }
-        return b.data() + (j / 16 * stride + kk * 16 + j % 16) * kElementBytes[type];
+        return b.data() + j / 16 * stride + (kk * 16 + j % 16) * kElementBytes[type];
     }
     unsigned char* group(size_t kk, size_t j) {
         return b.data() + j / 16 * stride + kk / 32 * (type == kQ8 ? kQ8GroupBytes : kQ4GroupBytes);
@@ -210,7 +210,7 @@ void compare(size_t m, size_t n, size_t k, Numbers& numbers) {
         Problem p(m, n, k, type, numbers.below(2) == 0, numbers.below(2) == 0, numbers);
         const std::vector<float> reference = p.run(test::scalar());
         test::for_each_table([&](const KernelTable& table) {
-            std::vector<float> truth = table.exact ? reference : p.truth(table);
+            std::vector<float> truth = table.bit_exact ? reference : p.truth(table);
             CAPTURE(type_names[type]);
             CAPTURE(m);
             CAPTURE(n);
@@ -268,7 +268,7 @@ TEST_CASE("kernels gemm: a sum that begins at +0 stays +0 over negative zeros") 
         float a[2] = {0.0f, 0.0f}, b[32], c[16];
         for (float& x : b)
             x = -1;
-        table.panel_gemm[0]({c, 16, a, 1, b, 32, 16, 2, nullptr, false});
+        table.panel_gemm[0]({c, 16, a, 1, b, 32 * sizeof(float), 16, 2, nullptr, false});
         for (float x : c)
             CHECK(float_to_bits(x) == 0);
     });
@@ -283,8 +283,8 @@ TEST_CASE("kernels gemm: subnormals and the largest numbers of the reduced types
             float f16[16], bf16[16], one = 1;
             for (uint32_t j = 0; j < 16; ++j)
                 b[j] = static_cast<uint16_t>(base + j);
-            table.panel_gemm[1]({f16, 16, &one, 1, b, 16, 16, 1, nullptr, false});
-            table.panel_gemm[2]({bf16, 16, &one, 1, b, 16, 16, 1, nullptr, false});
+            table.panel_gemm[1]({f16, 16, &one, 1, b, sizeof b, 16, 1, nullptr, false});
+            table.panel_gemm[2]({bf16, 16, &one, 1, b, sizeof b, 16, 1, nullptr, false});
             for (uint32_t j = 0; j < 16; ++j) {
                 float want = f16_to_float(b[j]) + 0.0f;  // -0 is added to +0
                 REQUIRE(test::same_bits(f16[j], want));
@@ -404,7 +404,7 @@ TEST_CASE("kernels quantize: rows are int8 times their group's largest magnitude
                         std::vector<int> q;
                         float scale, found_scale;
                         size_t n = k - g * 32 < 32 ? k - g * 32 : 32;
-                        quantize_one(q, scale, x.data() + i * ldx + g * 32, n, table.exact);
+                        quantize_one(q, scale, x.data() + i * ldx + g * 32, n, table.bit_exact);
                         int sum = 0;
                         for (size_t e = 0; e < 32; ++e) {
                             REQUIRE(static_cast<int8_t>(to[i * 32 + e]) == q[e]);

@@ -64,9 +64,9 @@ void for_each_sweep(const std::string& name,
                     float from, float to, uint32_t step, F f) {
     bool exact_is_done = false;
     test::for_each_table([&](const KernelTable& table) {
-        if (table.exact && exact_is_done)
+        if (table.bit_exact && exact_is_done)
             return;
-        exact_is_done = exact_is_done || table.exact;
+        exact_is_done = exact_is_done || table.bit_exact;
         Sweep s = sweep(table.*kernel, truth, from, to, step);
         MESSAGE(name, " of ", std::string(table.name), " over [", from, ", ", to,
                 "]: ", s.worst_ulps, " ULP at ", s.at, ", absolute ", s.worst_absolute);
@@ -83,7 +83,7 @@ template <typename Truth>
 void check_ulps(const std::string& name, void (*KernelTable::*kernel)(float*, const float*, size_t),
                 Truth truth, float from, float to, Bounds bounds, uint32_t step = kStep) {
     for_each_sweep(name, kernel, truth, from, to, step, [&](const Sweep& s, const KernelTable& t) {
-        CHECK(s.worst_ulps <= (t.exact ? bounds.exact : bounds.unfused));
+        CHECK(s.worst_ulps <= (t.bit_exact ? bounds.exact : bounds.unfused));
     });
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("kernels math: softmax's exp is within 1 ULP or 1.25 above -64 and 0 b
             if (u > worst)
                 worst = u;
         }
-        CHECK(worst <= (t.exact ? 1.0 : 1.25));
+        CHECK(worst <= (t.bit_exact ? 1.0 : 1.25));
         float x = -64;
         CHECK(t.sum_exp(&x, 1, 0) > 0);
         x = std::nextafter(x, -100.0f);

@@ -28,12 +28,16 @@ TEST_CASE("kernels select: the best is the first that is present, and every entr
         CHECK(strcmp(t.name, kernel_choice(i).name) == 0);
         for (size_t type = 0; type < kKernelTypes; ++type)
             CHECK((t.panel_gemm[type] != nullptr) == ((kComputed >> type & 1) != 0));
+        CHECK((t.widen_q8 != nullptr) == ((kComputed & weights::q8) != 0));
+        CHECK(bool(t.quantize != nullptr));
         CHECK(bool(t.interleave != nullptr));
         CHECK(bool(t.add != nullptr));
         CHECK(bool(t.layernorm != nullptr));
         CHECK(bool(t.softmax != nullptr));
         CHECK(bool(t.maximum != nullptr));
         CHECK(bool(t.sum_exp != nullptr));
+        CHECK(bool(t.fma_chains != nullptr));
+        CHECK(bool(t.read_streams != nullptr));
         for (auto f : {t.gelu_tanh, t.gelu_erf, t.exp, t.log, t.tanh, t.erf})
             CHECK(bool(f != nullptr));
     }
@@ -41,12 +45,13 @@ TEST_CASE("kernels select: the best is the first that is present, and every entr
 
 TEST_CASE("kernels select: the exact one is the best of those that keep equal bits") {
     size_t i = 0;
-    while (!kernel_choice(i).present || !kernel_choice(i).table->exact)
+    while (!kernel_choice(i).present || !kernel_choice(i).table->bit_exact)
         ++i;
     CHECK(strcmp(exact_isa(), kernel_choice(i).name) == 0);
-    CHECK(test::scalar().exact);
+    CHECK(test::scalar().bit_exact);
+    const std::set<std::string> unfused = {"sse2", "vfp"};
     for (i = 0; kernel_choice(i).name != nullptr; ++i)
-        CHECK(kernel_choice(i).table->exact == (strcmp(kernel_choice(i).name, "muladd") != 0));
+        CHECK(kernel_choice(i).table->bit_exact == (unfused.count(kernel_choice(i).name) == 0));
 }
 
 TEST_CASE("compute: a default one is one thread and the best table") {

@@ -25,7 +25,7 @@ inline const minigpt::KernelTable& scalar() {
 
 // a * b + c as the table does it: rounded once, or, where it is not exact, twice.
 inline float multiply_add(const minigpt::KernelTable& table, float a, float b, float c) {
-    return table.exact ? minigpt::fma_exact(a, b, c) : a * b + c;
+    return table.bit_exact ? minigpt::fma_exact(a, b, c) : a * b + c;
 }
 
 // What a table's row kernels are to have the bits of: the scalar reference's, or, where it is not

@@ -27,7 +27,7 @@ float sum_of_q4(const KernelTable& table, const float* x, const std::vector<floa
         float sum = 0;
         for (size_t k = k0; k < end; ++k) {
             double q = static_cast<double>(x[k]) * static_cast<double>(inverse);
-            q = std::nearbyint(table.exact ? q : static_cast<float>(q));
+            q = std::nearbyint(table.bit_exact ? q : static_cast<float>(q));
             sum += static_cast<float>(q) * (w[k * n_out + j] / scale);
         }
         acc = test::multiply_add(table, sum, largest / 127.0f * scale, acc);

@@ -27,7 +27,7 @@ template <typename F>
 void for_each_exact_compute(F f) {
     for (size_t i = 0; minigpt::kernel_choice(i).name != nullptr; ++i) {
         minigpt::KernelChoice choice = minigpt::kernel_choice(i);
-        if (choice.present && choice.table->exact)
+        if (choice.present && choice.table->bit_exact)
             with_compute(choice.name, 1, f);
     }
     for (size_t n_threads : {2, 3, 8})
@@ -41,7 +41,7 @@ void for_each_compute(F f) {
     for (size_t i = 0; minigpt::kernel_choice(i).name != nullptr; ++i) {
         minigpt::KernelChoice choice = minigpt::kernel_choice(i);
         for (size_t n_threads : {1, 3}) {
-            if (choice.present && !choice.table->exact)
+            if (choice.present && !choice.table->bit_exact)
                 with_compute(choice.name, n_threads, f);
         }
     }

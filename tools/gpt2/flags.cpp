@@ -121,8 +121,8 @@ const Flag kFlags[] = {
     {"-t", "THREADS", kAnyCommand, "threads; the text never depends on it (all physical cores)",
      [](O& o, const A& a) { o.n_threads = static_cast<size_t>(a.whole(1, Compute::kMaxThreads)); }},
     {"--isa", "NAME", kRuns | kInspect | kVerify,
-     "kernels to use; --version lists them (the best); muladd, for CPUs without\n"
-     "fused multiply-add, has bits of its own, all others have the same",
+     "kernels to use; --version lists them (the best); sse2 and vfp, for CPUs without\n"
+     "fused multiply-add, have bits of their own; all others have the same bits",
      [](O& o, const A& a) { o.isa = a.nonempty_text(); }},
     {"--no-cache", nullptr, kReadsIds & ~kCompare,
      "recompute everything for each token (same bits, slow)",

@@ -63,7 +63,7 @@ const Flag kFlags[] = {
     {"--type", "TYPE", kGpt, "of the weight file: f32 (default), f16, bf16, q8, q4", element_type},
     {"-t", "THREADS", 0, "default: all physical cores; changes no bit",
      READ(whole(&o.n_threads, v))},
-    {"--isa", "NAME", 0, "the kernels: scalar, avx2, ...; changes no bit, but muladd has its own",
+    {"--isa", "NAME", 0, "the kernels: scalar, avx2, ...; sse2, vfp change bits",
      READ(text(&o.isa, v))},
     {"--sample", "N", 0, "tokens of text that each evaluation shows; default 100",
      READ(whole(&o.n_sample, v))},

@@ -6,17 +6,14 @@
 
 #include <arm_neon.h>
 
-#include <cstdint>
 #include <cstring>
 
-namespace minigpt {
+namespace minigpt::dotprod {
 namespace {
 
 #define MINIGPT_TARGET
 
 #include "kernels/arm/vector_neon.inc"
-
-#include "kernels/generic/element_types.inc"
 
 #include "kernels/arm/panel_gemm_neon.inc"
 
@@ -53,29 +50,17 @@ MINIGPT_INLINE void group_q4(V (&acc)[kSome][kPanels][kAcross], size_t p, size_t
     }
 }
 
+// The weights of a group are eight registers besides those of the tile.
+constexpr Tiles k6x4OfDots = {{4, 4}, {1, 4}, {1, 2}, {1, 2}, {1, 1}, {1, 1}};
+
 }  // namespace
 
-// The weights of a group are eight registers besides those of the tile.
-void panel_gemm_q4_6x4_dotprod(const PanelGemm& g) {
-    switch (g.m) {
-        case 1:
-            return rows<1, 4, Q4>(g);
-        case 2:
-            return rows<2, 1, Q4>(g);
-        case 3:
-            return rows<3, 1, Q4, 2>(g);
-        case 4:
-            return rows<4, 1, Q4, 2>(g);
-        case 5:
-            return rows<5, 1, Q4, 1>(g);
-        default:
-            return rows<6, 1, Q4, 1>(g);
-    }
+void panel_gemm_q4(const PanelGemm& g) {
+    panel_gemm<Q4, k6x4OfDots>(g);
 }
 
 #undef MINIGPT_TARGET
-#undef MINIGPT_INLINE
 
-}  // namespace minigpt
+}  // namespace minigpt::dotprod
 
 #endif

@@ -1,4 +1,5 @@
-// The reference: the plainest loops that are right. Every other exact table gives the same bits.
+// The reference: the plainest loops that are right. Every other bit-exact table gives the same
+// bits.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,7 @@ float inverse_sqrt(float x) {
     return 1.0f / std::sqrt(x);
 }
 
+namespace scalar {
 namespace {
 
 #define MINIGPT_TARGET
@@ -23,23 +25,9 @@ inline V fma(V a, V b, V c) {
     return fma_exact(a, b, c);
 }
 
-#include "kernels/generic/row_kernels.inc"
-
-#include "kernels/generic/limit_kernels.inc"
-
-#include "kernels/generic/quantize.inc"
+#include "kernels/generic/kernels.inc"
 
 // ---- products
-
-struct F16 {
-    uint16_t bits;
-};
-struct Bf16 {
-    uint16_t bits;
-};
-struct Q8 {
-    unsigned char byte;
-};
 
 // b [16] = element k of a panel.
 inline void widen_one(float* b, const float* panel, size_t k) {
@@ -71,6 +59,10 @@ void widen_q8(float* y, const void* b, size_t k) {
         widen_one(y + i * kPanel, static_cast<const Q8*>(b), i);
 }
 
+const void* panel_at(const PanelGemm& g, size_t j) {
+    return static_cast<const char*>(g.b) + j / kPanel * g.b_stride;
+}
+
 // The accumulators of one panel's outputs from j on, `width` of them.
 struct Tile {
     float acc[kMaxRowTile][kPanel] = {};
@@ -97,7 +89,7 @@ template <typename T>
 void panel_gemm_6x16(const PanelGemm& g) {
     const float* a = static_cast<const float*>(g.a);
     for (size_t j = 0; j < g.n; j += kPanel) {
-        const T* panel = static_cast<const T*>(g.b) + j / kPanel * g.b_stride;
+        const T* panel = static_cast<const T*>(panel_at(g, j));
         Tile tile(g, j);
         for (size_t k = 0; k < g.k; ++k) {
             float b[kPanel];
@@ -125,8 +117,7 @@ int group_sum(const unsigned char* group, size_t output, const int8_t* q) {
 
 void panel_gemm_q4_6x16(const PanelGemm& g) {
     for (size_t j = 0; j < g.n; j += kPanel) {
-        const unsigned char* group =
-            static_cast<const unsigned char*>(g.b) + j / kPanel * g.b_stride;
+        const unsigned char* group = static_cast<const unsigned char*>(panel_at(g, j));
         const unsigned char* a = static_cast<const unsigned char*>(g.a);
         Tile tile(g, j);
         for (size_t k = 0; k < g.k; k += kGroup) {
@@ -147,7 +138,27 @@ void panel_gemm_q4_6x16(const PanelGemm& g) {
     }
 }
 
+constexpr KernelTable table() {
+    KernelTable t = table_of_rows("scalar");
+    t.panel_gemm[kF32] = panel_gemm_6x16<float>;
+    t.panel_gemm[kF16] = MINIGPT_COMPUTED(f16, panel_gemm_6x16<F16>);
+    t.panel_gemm[kBf16] = MINIGPT_COMPUTED(bf16, panel_gemm_6x16<Bf16>);
+    t.panel_gemm[kQ8] = MINIGPT_COMPUTED(q8, panel_gemm_6x16<Q8>);
+    t.panel_gemm[kQ4] = MINIGPT_COMPUTED(q4, panel_gemm_q4_6x16);
+    t.widen_q8 = MINIGPT_COMPUTED(q8, widen_q8);
+    t.interleave = interleave_scalar;
+    t.exp = exp_scalar;
+    t.log = log_scalar;
+    t.tanh = tanh_scalar;
+    t.erf = erf_scalar;
+    return t;
+}
+
 }  // namespace
+
+extern constexpr KernelTable kKernels = table();
+
+}  // namespace scalar
 
 void interleave_scalar(float* y, const float* x, size_t ldx, size_t m, size_t k) {
     for (size_t i = 0; i < k; ++i) {
@@ -157,43 +168,17 @@ void interleave_scalar(float* y, const float* x, size_t ldx, size_t m, size_t k)
 }
 
 void exp_scalar(float* y, const float* x, size_t n) {
-    map<exp_full>(y, x, n);
+    scalar::map<scalar::exp_full>(y, x, n);
 }
 void log_scalar(float* y, const float* x, size_t n) {
-    map<log_full>(y, x, n);
+    scalar::map<scalar::log_full>(y, x, n);
 }
 void tanh_scalar(float* y, const float* x, size_t n) {
-    map<tanh_full>(y, x, n);
+    scalar::map<scalar::tanh_full>(y, x, n);
 }
 void erf_scalar(float* y, const float* x, size_t n) {
-    map<erf_full>(y, x, n);
+    scalar::map<scalar::erf_full>(y, x, n);
 }
-
-const KernelTable kScalarKernels = {
-    "scalar",
-    true,
-    true,
-    1,
-    {panel_gemm_6x16<float>, MINIGPT_COMPUTED(f16, panel_gemm_6x16<F16>),
-     MINIGPT_COMPUTED(bf16, panel_gemm_6x16<Bf16>), MINIGPT_COMPUTED(q8, panel_gemm_6x16<Q8>),
-     MINIGPT_COMPUTED(q4, panel_gemm_q4_6x16)},
-    MINIGPT_COMPUTED(q8, widen_q8),
-    quantize,
-    interleave_scalar,
-    add_row,
-    layernorm_row,
-    softmax_row,
-    maximum_row,
-    sum_exp_row,
-    map<gelu_tanh_one>,
-    map<gelu_erf_one>,
-    exp_scalar,
-    log_scalar,
-    tanh_scalar,
-    erf_scalar,
-    fma_chains,
-    read_streams,
-};
 
 #undef MINIGPT_TARGET
 

@@ -23,18 +23,8 @@ inline V fma(V a, V b, V c) {
 KernelTable make_reference() {
     KernelTable t = test::scalar();
     t.name = "multiply and add";
-    t.exact = false;
-    t.add = add_row;
-    t.layernorm = layernorm_row;
-    t.softmax = softmax_row;
-    t.maximum = maximum_row;
-    t.sum_exp = sum_exp_row;
-    t.gelu_tanh = map<gelu_tanh_one>;
-    t.gelu_erf = map<gelu_erf_one>;
-    t.exp = map<exp_full>;
-    t.log = map<log_full>;
-    t.tanh = map<tanh_full>;
-    t.erf = map<erf_full>;
+    t.bit_exact = false;
+    set_row_kernels(&t);
     return t;
 }
 
@@ -43,5 +33,5 @@ KernelTable make_reference() {
 
 const minigpt::KernelTable& test::row_reference(const minigpt::KernelTable& table) {
     static const minigpt::KernelTable kUnfused = minigpt::make_reference();
-    return table.exact ? scalar() : kUnfused;
+    return table.bit_exact ? scalar() : kUnfused;
 }
