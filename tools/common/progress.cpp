@@ -57,10 +57,11 @@ std::string progress_text(uint64_t done, uint64_t total, double seconds) {
 }
 
 std::string progress_text(const std::string& job, uint64_t done, uint64_t total, double seconds) {
-    char text[64];
-    snprintf(text, sizeof text, ": %3.0f%%, %.0f s left", percent(done, total),
-             seconds_left(done, total, seconds));
-    return job + text;
+    char part[32], left[32] = "";
+    snprintf(part, sizeof part, ": %3.0f%%", percent(done, total));
+    if (done > 0)
+        snprintf(left, sizeof left, ", %.0f s left", seconds_left(done, total, seconds));
+    return job + part + left;
 }
 
 }  // namespace minigpt::convert

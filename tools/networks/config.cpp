@@ -10,11 +10,14 @@ Status check_size(const char* name, size_t value, size_t least, size_t most) {
                          least, most);
 }
 
-Status check_number(const char* name, double value, double least, double most) {
+// T: of the value, in which the ends are numbers, too: 1e-6f is less than 1e-6.
+template <typename T>
+Status check_number(const char* name, T value, T least, T most) {
     if (value >= least && value <= most)
         return Status();
-    return Status::error(Code::bad_argument, "%s: found %g, expected %g to %g", name, value, least,
-                         most);
+    return Status::error(Code::bad_argument, "%s: found %g, expected %g to %g", name,
+                         static_cast<double>(value), static_cast<double>(least),
+                         static_cast<double>(most));
 }
 
 }  // namespace
@@ -34,17 +37,14 @@ Status check(const TrainConfig& c) {
     MINIGPT_TRY(check_size("warmup", c.n_warmup, 0, size_t{1} << 30));
     const struct {
         const char* name;
-        double value, least, most;
-    } numbers[] = {{"lr", static_cast<double>(c.lr), 1e-9, 10},
-                   {"lr-end", static_cast<double>(c.lr_end), 0, 1},
-                   {"beta1", static_cast<double>(c.beta1), 0, 0.9999},
-                   {"beta2", static_cast<double>(c.beta2), 0, 0.99999},
-                   {"dropout", static_cast<double>(c.dropout), 0, 0.9},
-                   {"weight-decay", static_cast<double>(c.weight_decay), 0, 10},
-                   {"clip", static_cast<double>(c.clip), 1e-6, 1e6},
-                   {"val", c.val, 0, 0.9}};
+        float value, least, most;
+    } numbers[] = {{"lr", c.lr, 1e-9f, 10},         {"lr-end", c.lr_end, 0, 1},
+                   {"beta1", c.beta1, 0, 0.9999f},  {"beta2", c.beta2, 0, 0.99999f},
+                   {"dropout", c.dropout, 0, 0.9f}, {"weight-decay", c.weight_decay, 0, 10},
+                   {"clip", c.clip, 1e-6f, 1e6f}};
     for (const auto& n : numbers)
         MINIGPT_TRY(check_number(n.name, n.value, n.least, n.most));
+    MINIGPT_TRY(check_number("val", c.val, 0.0, 0.9));
     if (c.n_embd % c.n_head != 0) {
         return Status::error(Code::bad_argument,
                              "embd: found %zu, expected a multiple of heads, %zu", c.n_embd,

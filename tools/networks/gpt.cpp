@@ -7,7 +7,7 @@
 namespace minigpt::networks {
 namespace {
 
-// What the memory of one backward step takes: no op needs more than this of a thread.
+// The scratch memory of a thread: as much as the largest op of a step needs.
 size_t scratch_floats(const TrainConfig& c) {
     return AttentionShape{c.n_ctx, c.n_head, c.n_embd / c.n_head, c.mask}.scratch();
 }

@@ -8,10 +8,13 @@
 #include <map>
 #include <sstream>
 
+#include "lesson/returns_desk.h"
 #include "tests/quick.h"
 #include "tests/temp_folder.h"
+#include "tests/tools/common/terminal.h"
 #include "tests/tools/common/xml.h"
 #include "tests/tools/gpt2/program.h"
+#include "tests/tools/networks/small_run.h"
 
 using namespace minigpt;
 using namespace minigpt::test;
@@ -51,6 +54,23 @@ std::map<std::string, Figures> figures_of(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("lesson progress: training says on a terminal how far it is, and elsewhere nothing") {
+    networks::Corpus corpus;
+    REQUIRE(networks::make_corpus(repeated(kVerse, 5), 0.2, &corpus).ok());
+    Compute compute;
+    auto train = [&] {
+        auto trainer = made(small_config(), corpus, compute);
+        convert::ProgressLine line;
+        usleep(110000);  // a job that ends sooner needs no line
+        lesson::train_until(10, "attention", trainer.get(), &line);
+        CHECK(trainer->iteration() == 10);
+        lesson::train_until(1000, "attention", trainer.get(), &line);
+        CHECK(trainer->is_done());
+    };
+    CHECK(on_terminal(train).find("\r\033[Kattention:   0%") == 0);
+    CHECK(on_file(train) == "");
+}
 
 TEST_CASE("lesson returns-desk: 8 characters guess, attention knows, without its mask it cheats") {
     std::string why = is_sanitized() ? "under sanitizers" : too_slow();

@@ -60,6 +60,24 @@ TEST_CASE("lesson --svg: every picture is there, and well-formed") {
         check_picture(contents(entry.path()));
     }
     CHECK(found == expected);
+    // Twelve heads are twelve pictures; a layer's MLP has two thirds of its numbers.
+    std::string heads = contents(folder / "heads.svg"), count = contents(folder / "count.svg");
+    std::set<std::string> maps;
+    for (size_t h = 0, at; h < 12; h++) {
+        at = heads.find(">head " + std::to_string(h) + "<");
+        REQUIRE(at != std::string::npos);
+        // Where its rows of cells lie differs from one row of maps to another; their strengths do
+        // not.
+        std::string strengths;
+        size_t end = heads.find(">head " + std::to_string(h + 1) + "<", at);
+        for (size_t s = heads.find("fill-opacity=", at); s < end;
+             s = heads.find("fill-opacity=", s + 1))
+            strengths += heads.substr(s, 20);
+        maps.insert(strengths);
+    }
+    CHECK(maps.size() == 12);
+    for (const char* number : {">38.6<", ">0.786<", ">28.3<", ">56.7<", ">0.0384<"})
+        CHECK(count.find(number) != std::string::npos);
 }
 
 TEST_CASE("lesson heat map: names of any letters, and one number alone") {

@@ -159,6 +159,7 @@ TEST_CASE("train: a verse is learnt by heart, and said again") {
     REQUIRE(sample_text(trainer->network(), corpus.vocabulary, kVerse, 60, 1, "\n", &text).ok());
     CHECK(text.size() > 20);
     CHECK(text.find("sat on the") != std::string::npos);
+    CHECK(text.find('\n') == std::string::npos);
 }
 
 TEST_CASE("train: without the mask the training loss goes to nothing") {
@@ -200,6 +201,75 @@ TEST_CASE("train: texts and configurations that do not do are refused by name") 
     CHECK(message_of(kVerse, c).find("embd: found 32") == 0);
     c = small_config(), c.lr = NAN;
     CHECK(message_of(kVerse, c).find("lr: found nan") == 0);
+}
+
+TEST_CASE("train: an evaluation's training loss is the mean of the steps since the last") {
+    Corpus corpus;
+    REQUIRE(make_corpus(repeated(kVerse, 5), 0.2, &corpus).ok());
+    Compute compute;
+    TrainConfig c = small_config();
+    c.n_iters = 20, c.eval_every = 8;
+    auto trainer = made(c, corpus, compute);
+    double sum = 0;
+    size_t n = 0, n_best = 0;
+    CHECK(!trainer->has_best());
+    CHECK(!trainer->is_best());
+    while (!trainer->is_done()) {
+        REQUIRE(trainer->step().ok());
+        sum += trainer->last_loss(), n++;
+        const size_t i = trainer->iteration();
+        if (i % 8 != 0 && i != 20) {
+            CHECK(!trainer->is_best());
+            continue;
+        }
+        const Evaluation& e = trainer->evaluations().back();
+        CHECK(e.iteration == i);
+        CHECK(e.train == doctest::Approx(sum / static_cast<double>(n)).epsilon(1e-12));
+        CHECK(trainer->is_best() == (e.val == trainer->best_loss()));
+        n_best += trainer->is_best();
+        sum = 0, n = 0;
+    }
+    CHECK(trainer->evaluations().size() == 3);
+    CHECK(n_best >= 2);  // a verse of which every step learns something
+    // The best weights are those of the best evaluation.
+    trainer->use_best();
+    CHECK(trainer->validate(c.eval_windows) == trainer->best_loss());
+}
+
+TEST_CASE("train sample: another seed is another text, and ends before the stop") {
+    Corpus corpus;
+    REQUIRE(make_corpus(repeated(kVerse, 5), 0.2, &corpus).ok());
+    Compute compute;
+    auto trainer = made(small_config(), corpus, compute);
+    auto text_of = [&](uint64_t seed, const std::string& stop) {
+        std::string text;
+        REQUIRE(
+            sample_text(trainer->network(), corpus.vocabulary, "the", 200, seed, stop, &text).ok());
+        return text;
+    };
+    const std::string one = text_of(1, "");
+    CHECK(one.size() == 200);
+    CHECK(one == text_of(1, ""));
+    CHECK(one != text_of(2, ""));
+    const size_t end = one.find("a");
+    REQUIRE(end != std::string::npos);
+    CHECK(text_of(1, "a") == one.substr(0, end));
+}
+
+TEST_CASE("train: the ends of what a configuration may be are taken") {
+    TrainConfig c;
+    c.n_layer = c.n_head = c.n_embd = c.n_ctx = c.window = c.n_batch = 1;
+    c.n_iters = c.eval_every = c.eval_windows = 1, c.n_warmup = 0;
+    c.lr = 1e-9f, c.lr_end = c.beta1 = c.beta2 = c.weight_decay = c.dropout = 0, c.clip = 1e-6f;
+    c.val = 0;
+    CHECK(check(c).ok());
+    c.n_layer = 256, c.n_head = c.n_embd = c.n_ctx = 8192, c.window = 1024, c.n_batch = 4096;
+    c.n_iters = c.eval_every = c.eval_windows = c.n_warmup = size_t{1} << 30;
+    c.lr = 10, c.lr_end = 1, c.beta1 = 0.9999f, c.weight_decay = 10, c.dropout = 0.9f,
+    c.clip = 1e6f;
+    c.val = 0.9;
+    CHECK(check(c).message() == std::string());
+    CHECK(check(c).ok());
 }
 
 TEST_CASE("train: every number of a configuration is checked") {
