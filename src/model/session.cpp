@@ -4,37 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/buffer.h"
+#include "base/block.h"
 #include "model/format.h"
 #include "ops/attention.h"
 #include "ops/linear.h"
 
 namespace minigpt {
 namespace {
-
-// Where sums and products of sizes stop growing.
-constexpr uint64_t kTooMany = uint64_t{1} << 62;
-
-// Lays arrays out one after the other, each on a cache line. Without a base it only counts, in
-// 64 bits, so that a session too large for the machine is an error and not a wrapped size.
-class Layouter {
-public:
-    explicit Layouter(unsigned char* base) : base_(base) {}
-
-    template <typename T>
-    T* place(uint64_t count) {
-        T* p = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-        // Saturates: sizes come from a checked Config and options, yet may multiply past 2^63.
-        uint64_t bytes = count > kTooMany / sizeof(T) ? kTooMany : align_up(count * sizeof(T));
-        used_ = used_ + bytes > kTooMany ? kTooMany : used_ + bytes;
-        return p;
-    }
-    uint64_t used() const { return used_; }
-
-private:
-    unsigned char* base_;
-    uint64_t used_ = 0;
-};
 
 // a * b, saturated.
 uint64_t times(uint64_t a, uint64_t b) {
@@ -200,13 +176,7 @@ Status session_bytes(const Model& model, const SessionOptions& options, size_t* 
     layouter.place<Buffers>(1);
     Compute own;
     place_buffers(model, plan, compute_for(model, options, &own), &layouter);
-    if (layouter.used() >= kTooMany || layouter.used() > static_cast<size_t>(-1) / 2) {
-        return Status::error(Code::out_of_memory,
-                             "the session needs %llu bytes, more than can be addressed",
-                             static_cast<unsigned long long>(layouter.used()));
-    }
-    *bytes = static_cast<size_t>(layouter.used());
-    return Status();
+    return size_of_block("session", layouter, bytes);
 }
 
 Session::~Session() {
@@ -222,19 +192,7 @@ Status Session::create(const Model& model, const SessionOptions& options) {
     size_t bytes;
     MINIGPT_TRY(session_bytes(model, options, &bytes));
     void* memory = options.memory;
-    if (memory == nullptr) {
-        if (posix_memalign(&memory, kAlign, bytes) != 0) {
-            return Status::error(Code::out_of_memory, "no memory for a session of %zu bytes",
-                                 bytes);
-        }
-        owned_ = true;
-    } else if (reinterpret_cast<uintptr_t>(memory) % kAlign != 0) {
-        return Status::error(Code::bad_argument, "the memory is at %p; expected a multiple of 64",
-                             memory);
-    } else if (options.memory_bytes < bytes) {
-        return Status::error(Code::out_of_memory, "%zu bytes were given; the session needs %zu",
-                             options.memory_bytes, bytes);
-    }
+    MINIGPT_TRY(take_block("session", bytes, options.memory_bytes, &memory, &owned_));
     memory_ = static_cast<unsigned char*>(memory);
     model_ = &model;
     compute_ = &compute_for(model, options, &own_compute_);
