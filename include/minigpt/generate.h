@@ -3,12 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "minigpt/model.h"
 #include "minigpt/status.h"
 #include "minigpt/tokenizer.h"
 
 namespace minigpt {
+
+struct SamplerState;    // src/text/sampler.cpp
+struct GeneratorState;  // src/text/generator.cpp
 
 // A small generator of random numbers with the same sequence everywhere: PCG32, O'Neill 2014,
 // "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for Random Number
@@ -37,34 +41,52 @@ struct SamplerOptions {
 // Errors: bad_argument with the option's name.
 Status check(const SamplerOptions& options);
 
+// The exact bytes a sampler needs. Errors: as Sampler::create.
+Status sampler_bytes(const SamplerOptions& options, size_t n_vocab, size_t* bytes);
+
 // Picks a token. The same options, logits and draws give the same tokens on every machine. Ties
 // go to the lower id.
 class Sampler {
 public:
     Sampler() = default;
     ~Sampler();
-    Sampler(const Sampler&) = delete;
-    Sampler& operator=(const Sampler&) = delete;
+    Sampler(Sampler&& other) noexcept;
+    Sampler& operator=(Sampler&& other) noexcept;
 
-    // Holds 4 bytes for each token, 12 with top_k or top_p. Errors: as check(), bad_argument
-    // (n_vocab), out_of_memory.
-    Status create(const SamplerOptions& options, size_t n_vocab);
+    // Holds 4 bytes and a bit for each token.
+    //
+    //   memory  64-byte aligned, memory_bytes >= sampler_bytes(); it must stay. nullptr: allocated
+    //           here, and freed with the sampler
+    //
+    // Errors: as check(), bad_argument (n_vocab, memory), out_of_memory.
+    Status create(const SamplerOptions& options, size_t n_vocab, void* memory = nullptr,
+                  size_t memory_bytes = 0);
 
     // Back to the seed's first draw.
-    void restart() { random_ = Random(options_.seed); }
+    void restart();
 
-    // logits [n_vocab]; seen [n_seen]: the ids so far, for the penalty. NaN is never picked
-    // unless nothing else is there (then id 0), minus infinity only if no other number is there.
-    // Plus infinities share all. A token of under 2^-44 times the best's probability may be taken
-    // as impossible. One draw a call, none where the choice is greedy. Allocates nothing. -1 before
-    // create().
+    // logits [n_vocab]; seen [n_seen]: the ids so far, for the penalty. Minus infinity masks a
+    // token: it is picked only if no other number is there. NaN is never picked. Plus infinities
+    // share all. A logit that the penalty would make infinite stays the largest finite number. A
+    // token of under 2^-44 times the best's probability may be taken as impossible. One draw a
+    // call, none where the choice is greedy. Takes time in proportion to n_vocab, whatever the
+    // logits and the filters. Allocates nothing. -1 where all logits are NaN,
+    // before create(), and for a null pointer.
     int32_t sample(const float* logits, const int32_t* seen, size_t n_seen);
 
 private:
-    SamplerOptions options_;
-    Random random_;
-    struct SamplerMemory* memory_ = nullptr;
+    SamplerState* state_ = nullptr;
 };
+
+// Refuses a model's logits that are not numbers: finite weights can overflow, too. Costs little
+// beside sampling.
+//
+//   logits    [n_vocab]
+//   position  of the token they come after, for the message
+//
+// Errors: bad_file with the position and how many are NaN or infinite; bad_argument (a null
+// pointer).
+Status check_logits(const float* logits, size_t n_vocab, size_t position);
 
 enum class Overflow : uint32_t {
     stop,   // the text ends when the context is full
@@ -76,12 +98,14 @@ enum class Finish : uint32_t { none, length, eos, stop_text, context_full };
 struct GenerateOptions {
     size_t n_new = 200;
     SamplerOptions sampler;
-    const char* const* stops = nullptr;  // [n_stops] texts, which must stay; none may be empty
+    const std::string_view* stops = nullptr;  // [n_stops]; all must stay; none may be empty
     size_t n_stops = 0;
     Overflow overflow = Overflow::stop;
     bool ignore_eos = false;
-    bool use_cache = true;  // false: every token recomputes all before it; same bits
-    size_t seq = 0;         // the session's sequence to use; it is rewound to 0
+    bool use_cache = true;   // false: every token recomputes all before it; same bits
+    size_t seq = 0;          // the session's sequence to use; it is rewound to 0
+    void* memory = nullptr;  // 64-byte aligned, generator_bytes() long; nullptr: allocate
+    size_t memory_bytes = 0;
 };
 
 // A token, and the text that became certain with it: whole characters, and no part of what may
@@ -90,10 +114,13 @@ struct GenerateOptions {
 // one, with the text before the stop text.
 struct Piece {
     int32_t id = -1;
-    const char* text = "";  // valid until the next call
-    size_t n_bytes = 0;
+    std::string_view text;         // valid until the next call
     Finish finish = Finish::none;  // not none: this was the last piece
 };
+
+// The exact bytes a generator of these options needs. Errors: as Generator::create.
+Status generator_bytes(const Session& session, const Tokenizer& tokenizer,
+                       const GenerateOptions& options, size_t* bytes);
 
 // Continues a prompt token by token.
 //
@@ -103,17 +130,17 @@ struct Piece {
 //     Piece piece;
 //     do {
 //         MINIGPT_TRY(generator.next(&piece));
-//         fwrite(piece.text, 1, piece.n_bytes, stdout);
+//         fwrite(piece.text.data(), 1, piece.text.size(), stdout);
 //     } while (piece.finish == Finish::none);
 //
 // The sampler's penalty sees the prompt and what followed it; after a slide, what was kept.
-// All memory is taken in create(). Not thread-safe.
+// Allocates in create() only, and not there when memory is handed in. Not thread-safe.
 class Generator {
 public:
     Generator() = default;
     ~Generator();
-    Generator(const Generator&) = delete;
-    Generator& operator=(const Generator&) = delete;
+    Generator(Generator&& other) noexcept;
+    Generator& operator=(Generator&& other) noexcept;
 
     // tokenizer may be of kind none: pieces then have ids and no text. `session` and `tokenizer`
     // must outlive the generator. Errors: bad_argument (with the option's name), out_of_memory.
@@ -125,13 +152,12 @@ public:
     // begin with the prefix's, and have at least one more (bad_argument).
     Status prompt(const int32_t* ids, size_t n_ids);
 
-    // Errors: bad_argument before prompt(); bad_file if the model's logits or the vocabulary are
-    // broken. After the last piece it gives empty ones with the same finish.
+    // Errors: bad_argument before prompt(); bad_file if the model's logits are, see check_logits().
+    // After the last piece it gives empty ones with the same finish.
     Status next(Piece* piece);
 
 private:
-    struct State;
-    State* state_ = nullptr;
+    GeneratorState* state_ = nullptr;
 };
 
 }  // namespace minigpt

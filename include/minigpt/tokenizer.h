@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "minigpt/status.h"
 
@@ -43,6 +44,12 @@ struct TokenizerSpec {
 Status tokenizer_bytes(const TokenizerSpec& spec, size_t* bytes);
 Status build_tokenizer(const TokenizerSpec& spec, void* out, size_t bytes);
 
+// What becomes of tokens like <|endoftext|> that stand in a text.
+enum class SpecialTokens : uint32_t {
+    as_text,  // they are plain text
+    parse,    // they become those tokens
+};
+
 // A vocabulary, read in place. Cheap to open and to copy; safe from any thread.
 class Tokenizer {
 public:
@@ -50,7 +57,8 @@ public:
 
     // kind() is none where the model has no vocabulary. Errors: bad_file.
     Status open(const Model& model);
-    // Tables made by build_tokenizer, 8-byte aligned. They must stay.
+    // Tables made by build_tokenizer, 8-byte aligned. They must stay. Of 0 bytes: kind none.
+    // Errors: bad_file, bad_argument.
     Status open(const void* tables, size_t bytes);
 
     TokenizerKind kind() const { return kind_; }
@@ -58,8 +66,8 @@ public:
     int32_t eos() const { return eos_; }  // -1: none
     bool is_special(int32_t id) const;
 
-    // The token's bytes, in place (not NUL-terminated); length 0 for an id outside.
-    const char* token(int32_t id, size_t* n_bytes) const;
+    // The token's bytes, in place (not NUL-terminated); empty for an id outside.
+    std::string_view token(int32_t id) const;
 
     // How many merges there are (0 but in bpe), and all of them, by rank.
     //
@@ -70,23 +78,22 @@ public:
     Status merges(Merge* merges) const;
 
     // The id whose bytes are these, special or not; -1: none.
-    int32_t find(const char* bytes, size_t n_bytes) const;
+    int32_t find(std::string_view bytes) const;
 
     // Any bytes, valid UTF-8 or not, NUL included; joining the tokens' bytes gives them back. To
     // GPT-2's pattern a byte that is no part of a UTF-8 character is a character of its own,
     // neither letter, number nor white space.
     //
-    //   parse_special  tokens like <|endoftext|> that stand in the text become those tokens;
-    //                  otherwise they are plain text
-    //   ids            [capacity]  out; n_bytes ids always suffice
-    //   n_ids          out
+    //   ids    [capacity]  out; as many as the text has bytes always suffice
+    //   n_ids  out
     //
     // n log n in the longest word. A word past 256 bytes allocates 40 bytes a byte while it is
-    // encoded. Errors: not_supported (no vocabulary), bad_text (a character that a character
-    // vocabulary lacks, with its byte offset), bad_argument (capacity), out_of_memory, bad_file
-    // (tables that lead outside themselves). On error *n_ids is 0 and ids are unspecified.
-    Status encode(const char* text, size_t n_bytes, bool parse_special, int32_t* ids,
-                  size_t capacity, size_t* n_ids) const;
+    // encoded; nothing else allocates. Errors: not_supported (no vocabulary), bad_text (a character
+    // that a character vocabulary lacks, with its byte offset), bad_argument (capacity, a null
+    // pointer), out_of_memory, bad_file (tables that lead outside themselves). On error *n_ids is 0
+    // and ids are unspecified.
+    Status encode(std::string_view text, int32_t* ids, size_t capacity, size_t* n_ids,
+                  SpecialTokens special = SpecialTokens::as_text) const;
 
 private:
     // Pointers into the tables; see models/FORMAT.md.
@@ -101,8 +108,8 @@ private:
 // are. Loses and changes nothing. Holds at most 3 bytes.
 class Utf8Stream {
 public:
-    // out: [n_bytes + 3]. Returns how many bytes were written.
-    size_t push(const char* bytes, size_t n_bytes, char* out);
+    // out: [bytes.size() + 3]. Returns how many bytes were written.
+    size_t push(std::string_view bytes, char* out);
     // What is held back, whole or not. out: [3].
     size_t flush(char* out);
 

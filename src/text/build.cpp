@@ -230,6 +230,17 @@ Status Plan::make() {
         return Status::error(Code::bad_argument, "n_merges: %zu, expected at most %" PRIu32,
                              spec.n_merges, bpe() ? kMaxTokens : 0);
     }
+    const char* missing = spec.offsets == nullptr                           ? "offsets"
+                          : spec.bytes == nullptr                           ? "bytes"
+                          : spec.merges == nullptr && spec.n_merges > 0     ? "merges"
+                          : spec.specials == nullptr && spec.n_specials > 0 ? "specials"
+                                                                            : nullptr;
+    if (missing != nullptr)
+        return Status::error(Code::bad_argument, "%s: a null pointer", missing);
+    if (spec.n_specials > spec.n_tokens) {
+        return Status::error(Code::bad_argument, "n_specials: %zu, expected at most %zu, n_tokens",
+                             spec.n_specials, spec.n_tokens);
+    }
     if (spec.eos < -1 || spec.eos >= static_cast<int64_t>(spec.n_tokens)) {
         return Status::error(Code::bad_argument, "eos: %" PRId32 "; n_tokens is %zu", spec.eos,
                              spec.n_tokens);
@@ -312,6 +323,8 @@ T* writable(const T* p) {
 }  // namespace
 
 Status tokenizer_bytes(const TokenizerSpec& spec, size_t* bytes) {
+    if (bytes == nullptr)
+        return Status::error(Code::bad_argument, "bytes: a null pointer");
     *bytes = 0;
     if (spec.kind == TokenizerKind::none)
         return Status();
@@ -328,6 +341,8 @@ Status build_tokenizer(const TokenizerSpec& spec, void* out, size_t bytes) {
         return Status();
     Plan plan = {spec, {}, {}, {}, {}, {}};
     MINIGPT_TRY(plan.make());
+    if (out == nullptr)
+        return Status::error(Code::bad_argument, "out: a null pointer");
     if (bytes != plan.header.bytes || reinterpret_cast<uintptr_t>(out) % 8 != 0) {
         return Status::error(Code::bad_argument,
                              "tokenizer: %zu bytes at %zu past an 8-byte boundary, expected %llu "

@@ -4,30 +4,54 @@
 // no result depends on the order in which an algorithm adds; the draw walks the kept tokens in
 // the order of their ids.
 #include <new>
+#include <type_traits>
+#include <utility>
 
-#include "base/buffer.h"
+#include "base/block.h"
 #include "base/fp_environment.h"
 #include "minigpt/generate.h"
 #include "minigpt/ops.h"
 
 namespace minigpt {
 
-struct Candidate {
-    float value;
-    int32_t id;
-};
-
-struct SamplerMemory {
+struct SamplerState {
+    SamplerOptions options;
+    Random random;
+    bool owned;  // allocated here
     size_t n_vocab;
-    int shift;                     // a weight of 1 is the whole number 1 << shift
-    Buffer<float> values;          // [n_vocab]: logits, then the weights of those that count
-    Buffer<Candidate> candidates;  // [n_vocab], with top_k or top_p
-    Buffer<uint64_t> marks;        // [n_vocab / 64]: a bit for each id
+    int shift;        // a weight of 1 is the whole number 1 << shift
+    float* values;    // [n_vocab]: logits, then the weights of those that are kept
+    uint64_t* marks;  // [n_vocab / 64]: a bit for each id
 
     size_t n_marks() const { return (n_vocab + 63) / 64; }
-    void clear_marks() { memset(marks.data(), 0, n_marks() * sizeof(uint64_t)); }
+    void clear_marks() { memset(marks, 0, n_marks() * sizeof(uint64_t)); }
+    void mark_all() {
+        memset(marks, 0xff, n_marks() * sizeof(uint64_t));
+        if (n_vocab % 64 != 0)
+            marks[n_marks() - 1] >>= 64 - n_vocab % 64;
+    }
+    // Without memory it only counts.
+    void place(Layouter* layouter) {
+        values = layouter->place<float>(n_vocab);
+        marks = layouter->place<uint64_t>(n_marks());
+    }
     bool marked(size_t id) const { return (marks[id / 64] >> id % 64 & 1) != 0; }
     void mark(size_t id) { marks[id / 64] |= uint64_t{1} << id % 64; }
+    void unmark(size_t id) { marks[id / 64] &= ~(uint64_t{1} << id % 64); }
+    // visit(id) of each marked one, upwards. It may unmark it.
+    template <typename Visit>
+    void each_marked(Visit visit) const {
+        for (size_t i = 0; i < n_marks(); i++) {
+            uint64_t left = marks[i];
+            if (left == ~uint64_t{0}) {
+                for (size_t id = i * 64; id < i * 64 + 64; id++)
+                    visit(id);
+                continue;
+            }
+            for (; left != 0; left &= left - 1)
+                visit(i * 64 + static_cast<size_t>(__builtin_ctzll(left)));
+        }
+    }
     uint64_t whole(size_t id) const {
         return static_cast<uint64_t>(static_cast<double>(values[id]) *
                                      static_cast<double>(uint64_t{1} << shift));
@@ -37,41 +61,13 @@ struct SamplerMemory {
 namespace {
 
 constexpr float kInfinity = __builtin_inff();
+constexpr float kMost = 3.402823466e38f;  // the largest finite float
 // e^-64 is under 2^-92, far under the last bit of a weight.
 constexpr double kLeast = -64;
 constexpr int kMostShift = 44;
 
-bool better(const Candidate& a, const Candidate& b) {
-    return a.value > b.value || (a.value == b.value && a.id < b.id);
-}
-bool worse(const Candidate& a, const Candidate& b) {
-    return better(b, a);
-}
-
-// heap[0] goes before all others.
-template <typename Before>
-void sift_down(Candidate* heap, size_t n, size_t i, Before before) {
-    Candidate item = heap[i];
-    for (size_t child = i * 2 + 1; child < n; child = i * 2 + 1) {
-        if (child + 1 < n && before(heap[child + 1], heap[child]))
-            child++;
-        if (!before(heap[child], item))
-            break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = item;
-}
-
-template <typename Before>
-void make_heap(Candidate* heap, size_t n, Before before) {
-    for (size_t i = n / 2; i-- > 0;)
-        sift_down(heap, n, i, before);
-}
-
 // Copies the logits, NaN as minus infinity, and applies the penalty, once to each id.
-void load(SamplerMemory* m, const float* logits, const int32_t* seen, size_t n_seen,
-          float penalty) {
+void load(SamplerState* m, const float* logits, const int32_t* seen, size_t n_seen, float penalty) {
     for (size_t i = 0; i < m->n_vocab; i++) {
         m->values[i] = logits[i] == logits[i] ? logits[i] : -kInfinity;
     }
@@ -85,82 +81,101 @@ void load(SamplerMemory* m, const float* logits, const int32_t* seen, size_t n_s
         if (m->marked(id))
             continue;
         m->mark(id);
-        float value = m->values[id];
-        m->values[id] = value > 0 ? value / penalty : value * penalty;
+        float& value = m->values[id];
+        if (value == kInfinity || value == -kInfinity)
+            continue;
+        value = value > 0 ? value / penalty : value * penalty;
+        // A number stays one: it must not look like a token that is masked.
+        value = value > kMost ? kMost : value < -kMost ? -kMost : value;
     }
 }
 
-size_t best_of(const SamplerMemory& m) {
-    size_t best = 0;
-    for (size_t i = 1; i < m.n_vocab; i++) {
-        if (m.values[i] > m.values[best])
-            best = i;
+// The greatest value, and the first place it is at. n > 0.
+struct Best {
+    size_t at;
+    float value;
+};
+Best best_of(const float* values, size_t n) {
+    Best best = {0, values[0]};
+    for (size_t i = 1; i < n; i++) {
+        if (values[i] > best.value)
+            best = {i, values[i]};
     }
     return best;
 }
 
-// All logits are NaN or minus infinity: the first of the latter, else 0.
+// All logits are NaN or minus infinity: the first of the latter, else -1.
 int32_t first_number(const float* logits, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (logits[i] == logits[i])
             return static_cast<int32_t>(i);
     }
-    return 0;
+    return -1;
 }
 
-// Turns the values of n ids (the i-th is id_of(i)) into weights, the best's being 1.
-template <typename IdOf>
-void weigh(SamplerMemory* m, size_t n, float best, float temperature, IdOf id_of) {
+// Turns the values of the marked into weights, the best's being 1.
+void weigh(SamplerState* m, float best, float temperature) {
     constexpr size_t kBatch = 128;
-    float exponents[kBatch];
-    for (size_t begin = 0; begin < n; begin += kBatch) {
-        size_t n_batch = n - begin < kBatch ? n - begin : kBatch;
-        for (size_t i = 0; i < n_batch; i++) {
-            float value = m->values[id_of(begin + i)];
-            double x = (static_cast<double>(value) - static_cast<double>(best)) /
-                       static_cast<double>(temperature);
-            if (value == best)
-                x = 0;  // infinities too
-            exponents[i] = static_cast<float>(x < kLeast ? kLeast : x);
-        }
-        (void)exp_each(exponents, exponents, n_batch);  // fails for no numbers at all only
-        for (size_t i = 0; i < n_batch; i++)
-            m->values[id_of(begin + i)] = exponents[i];
-    }
+    float exponents[kBatch] = {};
+    size_t ids[kBatch], n = 0;
+    auto take_batch = [&] {
+        (void)exp_each(exponents, exponents, n);  // fails for no numbers at all only
+        for (size_t i = 0; i < n; i++)
+            m->values[ids[i]] = exponents[i];
+        n = 0;
+    };
+    m->each_marked([&](size_t id) {
+        float value = m->values[id];
+        double x = (static_cast<double>(value) - static_cast<double>(best)) /
+                   static_cast<double>(temperature);
+        if (value == best)
+            x = 0;  // infinities too
+        ids[n] = id;
+        exponents[n++] = static_cast<float>(x < kLeast ? kLeast : x);
+        if (n == kBatch)
+            take_batch();
+    });
+    take_batch();
 }
 
-// The k best, in any order, at the front of the candidates. Returns how many there are.
-size_t keep_top_k(SamplerMemory* m, size_t k) {
-    Candidate* kept = m->candidates.data();
-    size_t n = 0;
-    for (size_t i = 0; i < m->n_vocab; i++) {
-        Candidate c = {m->values[i], static_cast<int32_t>(i)};
-        if (c.value == -kInfinity)
-            continue;
-        if (n < k) {
-            kept[n++] = c;
-            if (n == k)
-                make_heap(kept, n, worse);
-        } else if (better(c, kept[0])) {
-            kept[0] = c;
-            sift_down(kept, n, 0, worse);
-        }
-    }
-    return n;
+// A float's bits in an order that whole numbers have; both zeros are one.
+uint32_t order_of(float x) {
+    uint32_t bits;
+    x += 0.0f;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits >> 31) != 0 ? ~bits : bits | 0x80000000;
 }
 
-// All that can belong to the smallest set that reaches `target`: those dropped, each under an
-// n-th of what the set may leave out, do not make up that much together.
-size_t keep_likely(SamplerMemory* m, uint64_t total, uint64_t target) {
-    uint64_t least = (total - target) / m->n_vocab;
-    size_t n = 0;
-    for (size_t i = 0; i < m->n_vocab; i++) {
-        uint64_t weight = m->whole(i);
-        if (weight == 0 || weight < least)
-            continue;
-        m->candidates[n++] = {m->values[i], static_cast<int32_t>(i)};
+// Unmarks all but the best, ties to the lower id, that reach `target` together: share_of(id) is
+// what each adds. All the marked reach it. The last value that is kept is found a byte of its bits
+// at a time, by sums over all values that have the bytes before: four walks, whatever the values.
+template <typename ShareOf>
+void keep_best(SamplerState* m, uint64_t target, ShareOf share_of) {
+    uint32_t last = 0;
+    uint64_t reached = 0;  // by what is above the values that have `last`'s bytes
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        uint64_t sums[256] = {};
+        m->each_marked([&](size_t id) {
+            uint32_t order = order_of(m->values[id]);
+            if ((order ^ last) >> shift >> 8 == 0) {
+                sums[order >> shift & 0xff] += share_of(id);
+            } else if (order < last) {
+                m->unmark(id);
+            }
+        });
+        uint32_t byte = 255;
+        while (byte > 0 && reached + sums[byte] < target)
+            reached += sums[byte--];
+        last |= byte << shift;
     }
-    return n;
+    m->each_marked([&](size_t id) {
+        uint32_t order = order_of(m->values[id]);
+        if (order == last && reached < target) {
+            reached += share_of(id);
+        } else if (order <= last) {
+            m->unmark(id);
+        }
+    });
 }
 
 // p of the total, rounded up; at least 1.
@@ -172,81 +187,62 @@ uint64_t part_of(uint64_t total, float p) {
     return whole == 0 ? 1 : whole;
 }
 
-// Marks the best candidates until their weights reach `target`.
-void mark_top_p(SamplerMemory* m, size_t n, uint64_t target) {
-    Candidate* heap = m->candidates.data();
-    make_heap(heap, n, better);
-    for (uint64_t reached = 0; n > 0 && reached < target;) {
-        size_t id = static_cast<size_t>(heap[0].id);
-        reached += m->whole(id);
-        m->mark(id);
-        heap[0] = heap[--n];
-        if (n > 0)
-            sift_down(heap, n, 0, better);
+// Unmarks values under the least of k groups' greatest: k values reach that.
+void drop_under_groups(SamplerState* m, size_t k) {
+    float least = kInfinity;
+    for (size_t group = 0; group < k; group++) {
+        size_t begin = static_cast<size_t>(uint64_t{group} * m->n_vocab / k);
+        size_t end = static_cast<size_t>((uint64_t{group} + 1) * m->n_vocab / k);
+        float most = best_of(m->values + begin, end - begin).value;
+        least = most < least ? most : least;
+    }
+    for (size_t id = 0; id < m->n_vocab; id++) {
+        if (m->values[id] < least)
+            m->unmark(id);
     }
 }
 
-// Weighs what top_k and top_p leave and marks it.
-void filter(SamplerMemory* m, const SamplerOptions& options, float best) {
-    m->clear_marks();
-    bool top_k = options.top_k > 0 && options.top_k < m->n_vocab;
-    uint64_t total = 0, target = 0;
-    size_t n = m->n_vocab;
-    if (top_k) {
-        n = keep_top_k(m, options.top_k);
-        Candidate* kept = m->candidates.data();
-        weigh(m, n, best, options.temperature,
-              [&](size_t i) { return static_cast<size_t>(kept[i].id); });
-        for (size_t i = 0; i < n; i++) {
-            size_t id = static_cast<size_t>(kept[i].id);
-            kept[i].value = m->values[id];
-            total += m->whole(id);
-            if (options.top_p == 1)
-                m->mark(id);
-        }
-        if (options.top_p == 1)
-            return;
-        target = part_of(total, options.top_p);
-    } else {
-        weigh(m, n, best, options.temperature, [](size_t i) { return i; });
-        for (size_t i = 0; i < n; i++)
-            total += m->whole(i);
-        target = part_of(total, options.top_p);
-        n = keep_likely(m, total, target);
+// Marks and weighs what top_k and top_p leave. What cannot be among it is dropped in one walk
+// first, and of most rows little else is left.
+void filter(SamplerState* m, const SamplerOptions& options, float best) {
+    m->mark_all();
+    if (options.top_k > 0 && options.top_k < m->n_vocab) {
+        drop_under_groups(m, options.top_k);
+        keep_best(m, options.top_k, [](size_t) { return uint64_t{1}; });
     }
-    mark_top_p(m, n, target);
-}
-
-// Draws among the marked (or all) whose weight is at least min_p.
-int32_t draw(const SamplerMemory& m, bool all, float min_p, double unit) {
-    // visit(id, weight) of each until it returns true.
-    auto each = [&](auto visit) {
-        for (size_t i = 0; i < m.n_vocab; i++) {
-            if (!all && m.marks[i / 64] == 0) {
-                i |= 63;
-                continue;
-            }
-            if ((all || m.marked(i)) && m.values[i] >= min_p && visit(i, m.whole(i)))
-                return;
-        }
-    };
+    weigh(m, best, options.temperature);
+    if (options.top_p == 1)
+        return;
     uint64_t total = 0;
-    each([&](size_t, uint64_t weight) {
-        total += weight;
-        return false;
+    m->each_marked([&](size_t id) { total += m->whole(id); });
+    uint64_t target = part_of(total, options.top_p);
+    // All under an n-th of what may be left out are not that much together.
+    uint64_t least = (total - target) / m->n_vocab;
+    m->each_marked([&](size_t id) {
+        if (m->whole(id) < least)
+            m->unmark(id);
     });
+    keep_best(m, target, [&](size_t id) { return m->whole(id); });
+}
+
+// Draws among the marked whose weight is at least min_p.
+int32_t draw(const SamplerState& m, float min_p, double unit) {
+    auto weight_of = [&](size_t id) { return m.values[id] >= min_p ? m.whole(id) : 0; };
+    uint64_t total = 0;
+    m.each_marked([&](size_t id) { total += weight_of(id); });
     uint64_t left = static_cast<uint64_t>(unit * static_cast<double>(total));
     if (left >= total)
         left = total - 1;
-    size_t drawn = 0;
-    each([&](size_t id, uint64_t weight) {
-        drawn = id;
+    for (size_t i = 0;; i++) {
+        if (m.marks[i / 64] == 0) {
+            i |= 63;
+            continue;
+        }
+        uint64_t weight = m.marked(i) ? weight_of(i) : 0;
         if (left < weight)
-            return true;
+            return static_cast<int32_t>(i);
         left -= weight;
-        return false;
-    });
-    return static_cast<int32_t>(drawn);
+    }
 }
 
 Status bad_option(const char* name, float found, const char* expected) {
@@ -261,12 +257,11 @@ bool within(float x, float low, float high) {
 }  // namespace
 
 Status check(const SamplerOptions& options) {
-    constexpr float kMost = 3.402823466e38f;  // any finite number
     if (!within(options.repeat_penalty, 0, kMost) || options.repeat_penalty == 0) {
-        return bad_option("repeat_penalty", options.repeat_penalty, "more than 0");
+        return bad_option("repeat_penalty", options.repeat_penalty, "a finite number over 0");
     }
     if (!within(options.temperature, 0, kMost)) {
-        return bad_option("temperature", options.temperature, "0 or more");
+        return bad_option("temperature", options.temperature, "a finite number, 0 or more");
     }
     if (!within(options.top_p, 0, 1))
         return bad_option("top_p", options.top_p, "0 to 1");
@@ -275,54 +270,101 @@ Status check(const SamplerOptions& options) {
     return Status();
 }
 
-Sampler::~Sampler() {
-    delete memory_;
-}
+static_assert(std::is_trivially_destructible_v<SamplerState>, "its memory is just freed");
 
-Status Sampler::create(const SamplerOptions& options, size_t n_vocab) {
+Status sampler_bytes(const SamplerOptions& options, size_t n_vocab, size_t* bytes) {
     MINIGPT_TRY(check(options));
     if (n_vocab == 0 || n_vocab > 0x7fffffff) {
         return Status::error(Code::bad_argument, "n_vocab: %zu, expected 1 to 2^31 - 1", n_vocab);
     }
-    SamplerMemory* m = new (std::nothrow) SamplerMemory();
-    bool listed = options.top_k > 0 || options.top_p < 1;
-    if (m == nullptr || !m->values.allocate(n_vocab) || !m->marks.allocate((n_vocab + 63) / 64) ||
-        !m->candidates.allocate(listed ? n_vocab : 0)) {
-        delete m;
-        return Status::error(Code::out_of_memory, "no memory for a sampler of %zu tokens", n_vocab);
-    }
-    m->n_vocab = n_vocab;
+    if (bytes == nullptr)
+        return Status::error(Code::bad_argument, "bytes: a null pointer");
+    Layouter layouter(nullptr);
+    layouter.place<SamplerState>(1);
+    SamplerState counted;
+    counted.n_vocab = n_vocab;
+    counted.place(&layouter);
+    return size_of_block("sampler", layouter, bytes);
+}
+
+Sampler::~Sampler() {
+    if (state_ != nullptr && state_->owned)
+        free(state_);
+}
+
+Sampler::Sampler(Sampler&& other) noexcept : state_(other.state_) {
+    other.state_ = nullptr;
+}
+
+Sampler& Sampler::operator=(Sampler&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+}
+
+Status Sampler::create(const SamplerOptions& options, size_t n_vocab, void* memory,
+                       size_t memory_bytes) {
+    size_t bytes;
+    bool owned;
+    MINIGPT_TRY(sampler_bytes(options, n_vocab, &bytes));
+    MINIGPT_TRY(take_block("sampler", bytes, memory_bytes, &memory, &owned));
+    Sampler old;
+    std::swap(state_, old.state_);
+    Layouter layouter(memory);
+    state_ = new (layouter.place<SamplerState>(1)) SamplerState();
+    state_->options = options;
+    state_->owned = owned;
+    state_->n_vocab = n_vocab;
+    state_->place(&layouter);
     // The sum of n_vocab weights stays under 2^63.
-    m->shift = kMostShift;
-    while (n_vocab >> (62 - m->shift) != 0)
-        m->shift--;
-    delete memory_;
-    memory_ = m;
-    options_ = options;
+    state_->shift = kMostShift;
+    while (n_vocab >> (62 - state_->shift) != 0)
+        state_->shift--;
     restart();
     return Status();
 }
 
+void Sampler::restart() {
+    if (state_ != nullptr)
+        state_->random = Random(state_->options.seed);
+}
+
 int32_t Sampler::sample(const float* logits, const int32_t* seen, size_t n_seen) {
-    SamplerMemory* m = memory_;
-    if (m == nullptr)
+    SamplerState* m = state_;
+    if (m == nullptr || logits == nullptr || (seen == nullptr && n_seen > 0))
         return -1;
+    const SamplerOptions& options = m->options;
     FpEnvironment guard;
-    load(m, logits, seen, n_seen, options_.repeat_penalty);
-    size_t best_id = best_of(*m);
-    float best = m->values[best_id];
-    if (best == -kInfinity)
+    load(m, logits, seen, n_seen, options.repeat_penalty);
+    Best best = best_of(m->values, m->n_vocab);
+    if (best.value == -kInfinity)
         return first_number(logits, m->n_vocab);
-    if (options_.temperature == 0 || options_.top_k == 1 || options_.top_p == 0) {
-        return static_cast<int32_t>(best_id);
+    if (options.temperature == 0 || options.top_k == 1 || options.top_p == 0)
+        return static_cast<int32_t>(best.at);
+    filter(m, options, best.value);
+    return draw(*m, options.min_p, m->random.next_unit());
+}
+
+Status check_logits(const float* logits, size_t n_vocab, size_t position) {
+    if (logits == nullptr)
+        return Status::error(Code::bad_argument, "logits: a null pointer");
+    // An exponent of ones, as NaN and the infinities have, carries into the sign's place. Two
+    // numbers at a time.
+    uint64_t carried = 0;
+    size_t i = 0;
+    for (; i + 2 <= n_vocab; i += 2) {
+        uint64_t two;
+        memcpy(&two, logits + i, sizeof two);
+        carried |= (two & 0x7fffffff7fffffff) + 0x0080000000800000;
     }
-    bool all = (options_.top_k == 0 || options_.top_k >= m->n_vocab) && options_.top_p == 1;
-    if (all) {
-        weigh(m, m->n_vocab, best, options_.temperature, [](size_t i) { return i; });
-    } else {
-        filter(m, options_, best);
-    }
-    return draw(*m, all, options_.min_p, random_.next_unit());
+    bool odd = i < n_vocab && !(logits[i] - logits[i] == 0);
+    if ((carried & 0x8000000080000000) == 0 && !odd)
+        return Status();
+    size_t n_broken = 0;
+    for (i = 0; i < n_vocab; i++)
+        n_broken += !(logits[i] - logits[i] == 0);
+    return Status::error(
+        Code::bad_file, "logits at position %zu: %zu of %zu are not finite; the weights are broken",
+        position, n_broken, n_vocab);
 }
 
 }  // namespace minigpt

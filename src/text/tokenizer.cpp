@@ -180,8 +180,11 @@ Status Tokenizer::open(const Model& model) {
 
 Status Tokenizer::open(const void* data, size_t bytes) {
     *this = Tokenizer();
-    if (data == nullptr || bytes == 0)
+    if (bytes == 0)
         return Status();
+    if (data == nullptr) {
+        return Status::error(Code::bad_argument, "tables: a null pointer, bytes is %zu", bytes);
+    }
     Tables t;
     MINIGPT_TRY(open_tables(data, bytes, &t));
     kind_ = static_cast<TokenizerKind>(t.header->kind);
@@ -209,14 +212,13 @@ bool Tokenizer::is_special(int32_t id) const {
     return false;
 }
 
-const char* Tokenizer::token(int32_t id, size_t* n_bytes) const {
-    *n_bytes = 0;
-    if (kind_ == TokenizerKind::none || id < 0)
-        return "";
+std::string_view Tokenizer::token(int32_t id) const {
     const char* bytes;
-    if (!token_bytes(tables_of(tables_), static_cast<uint32_t>(id), &bytes, n_bytes))
-        return "";
-    return bytes;
+    size_t n_bytes;
+    if (kind_ == TokenizerKind::none || id < 0 ||
+        !token_bytes(tables_of(tables_), static_cast<uint32_t>(id), &bytes, &n_bytes))
+        return {};
+    return {bytes, n_bytes};
 }
 
 size_t Tokenizer::n_merges() const {
@@ -227,6 +229,8 @@ Status Tokenizer::merges(Merge* merges) const {
     size_t n = n_merges();
     if (n == 0)
         return Status();
+    if (merges == nullptr)
+        return Status::error(Code::bad_argument, "merges: a null pointer");
     Tables t = tables_of(tables_);
     for (size_t i = 0; i < n; i++)
         merges[i].left = -1;
@@ -252,25 +256,38 @@ Status Tokenizer::merges(Merge* merges) const {
     return Status::error(Code::bad_file, "tokenizer: %zu merges, expected %zu", n_found, n);
 }
 
-int32_t Tokenizer::find(const char* bytes, size_t n_bytes) const {
-    if (kind_ == TokenizerKind::none)
+int32_t Tokenizer::find(std::string_view bytes) const {
+    if (kind_ == TokenizerKind::none || bytes.data() == nullptr)
         return -1;
-    const IndexSlot* slot = find_token(tables_of(tables_), bytes, n_bytes);
+    const IndexSlot* slot = find_token(tables_of(tables_), bytes.data(), bytes.size());
     return slot == nullptr ? -1 : static_cast<int32_t>(slot->id & ~kWholeWord);
 }
 
-Status Tokenizer::encode(const char* text, size_t n_bytes, bool parse_special, int32_t* ids,
-                         size_t capacity, size_t* n_ids) const {
+Status Tokenizer::encode(std::string_view text, int32_t* ids, size_t capacity, size_t* n_ids,
+                         SpecialTokens special) const {
+    if (n_ids == nullptr || (ids == nullptr && capacity > 0) ||
+        (text.data() == nullptr && !text.empty())) {
+        return Status::error(Code::bad_argument, "%s: a null pointer",
+                             n_ids == nullptr                 ? "n_ids"
+                             : ids == nullptr && capacity > 0 ? "ids"
+                                                              : "text");
+    }
     *n_ids = 0;
+    if (special != SpecialTokens::as_text && special != SpecialTokens::parse) {
+        return Status::error(Code::bad_argument, "special: %" PRIu32 ", expected as_text or parse",
+                             static_cast<uint32_t>(special));
+    }
     if (kind_ == TokenizerKind::none) {
         return Status::error(Code::not_supported, "text: the model has no vocabulary");
     }
     Tables t = tables_of(tables_);
-    Encoder encoder = {t, text, text + n_bytes, {ids, capacity, 0}};
-    if (parse_special && t.header->n_specials > 0) {
+    const char* begin = text.data();
+    const char* end = begin + text.size();
+    Encoder encoder = {t, begin, end, {ids, capacity, 0}};
+    if (special == SpecialTokens::parse && t.header->n_specials > 0) {
         MINIGPT_TRY(encoder.with_specials());
     } else {
-        MINIGPT_TRY(encoder.plain(text, text + n_bytes));
+        MINIGPT_TRY(encoder.plain(begin, end));
     }
     *n_ids = encoder.sink.n;
     return Status();

@@ -61,9 +61,9 @@ size_t decode_utf8(const char* text, const char* end, uint32_t* code_point) {
     return lead.length;
 }
 
-size_t Utf8Stream::push(const char* bytes, size_t n_bytes, char* out) {
+size_t Utf8Stream::push(std::string_view bytes, char* out) {
     size_t n_out = 0;
-    for (size_t i = 0; i < n_bytes; i++) {
+    for (size_t i = 0; i < bytes.size(); i++) {
         unsigned char byte = static_cast<unsigned char>(bytes[i]);
         if (n_held_ > 0) {
             LeadByte lead = lead_byte(static_cast<unsigned char>(held_[0]));

@@ -39,10 +39,9 @@ void use(const Tokenizer& t) {
     std::string text = "abcab ab <end> c'll \xf0\x9f\x98\x80 abcabc<|x|>";
     text += std::string(300, 'a') + std::string(300, 'b');
     std::vector<int32_t> ids(text.size());
-    for (bool parse_special : {false, true}) {
+    for (SpecialTokens special : {SpecialTokens::as_text, SpecialTokens::parse}) {
         size_t n = 0;
-        Status status =
-            t.encode(text.data(), text.size(), parse_special, ids.data(), ids.size(), &n);
+        Status status = t.encode(text, ids.data(), ids.size(), &n, special);
         REQUIRE(n <= text.size());
         for (size_t i = 0; status.ok() && i < n; i++) {
             REQUIRE(ids[i] >= 0);
@@ -51,13 +50,11 @@ void use(const Tokenizer& t) {
     }
     size_t total = 0;
     for (int32_t id = -1; id < 300; id++) {
-        size_t n;
-        const char* bytes = t.token(id, &n);
-        for (size_t i = 0; i < n; i++)
-            total += static_cast<unsigned char>(bytes[i]);
+        for (char byte : t.token(id))
+            total += static_cast<unsigned char>(byte);
         total += t.is_special(id);
     }
-    total += static_cast<size_t>(t.find("abc", 3) + t.find("<end>", 5));
+    total += static_cast<size_t>(t.find("abc") + t.find("<end>"));
     CHECK(total != 1);
 }
 
@@ -149,7 +146,7 @@ TEST_CASE("build: tokens that merging does not give are not taken whole") {
     int32_t bab = v.add("bab");
     Tokenizer t;
     REQUIRE(v.build(&t).ok());
-    CHECK(t.find("bab", 3) == bab);
+    CHECK(t.find("bab") == bab);
     CHECK(encode(t, "bab") == std::vector<int32_t>{v.ids.at("b"), v.ids.at("ab")});
     CHECK(encode(t, "cab") == std::vector<int32_t>{v.ids.at("cab")});
 }
@@ -206,4 +203,31 @@ TEST_CASE("tables: each count in the header is checked") {
                 use(hostile);
         }
     }
+}
+
+TEST_CASE("build: null pointers and sizes that cannot be are refused by name") {
+    Vocabulary v = small();
+    size_t bytes = 0;
+    struct {
+        std::string message;
+        TokenizerSpec spec;
+    } cases[] = {{"offsets: a null pointer", v.spec()},
+                 {"bytes: a null pointer", v.spec()},
+                 {"merges: a null pointer", v.spec()},
+                 {"specials: a null pointer", v.spec()},
+                 {"n_specials: 263, expected at most 262, n_tokens", v.spec()},
+                 {"kind: 3, expected bpe or chars", v.spec()}};
+    cases[0].spec.offsets = nullptr;
+    cases[1].spec.bytes = nullptr;
+    cases[2].spec.merges = nullptr;
+    cases[3].spec.specials = nullptr;
+    cases[4].spec.n_specials = 263;
+    cases[5].spec.kind = static_cast<TokenizerKind>(3);
+    for (const auto& c : cases) {
+        CHECK(std::string(tokenizer_bytes(c.spec, &bytes).message()) == c.message);
+        CHECK(std::string(build_tokenizer(c.spec, nullptr, 0).message()) == c.message);
+    }
+    REQUIRE(tokenizer_bytes(v.spec(), &bytes).ok());
+    CHECK(tokenizer_bytes(v.spec(), nullptr).code() == Code::bad_argument);
+    CHECK(build_tokenizer(v.spec(), nullptr, bytes).code() == Code::bad_argument);
 }

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 #include <algorithm>
-
+#include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/allocation_trap.h"
@@ -79,7 +81,7 @@ Result run(Session& session, const Tokenizer& tokenizer, const GenerateOptions& 
         REQUIRE_MESSAGE(status.ok(), status.message());
         if (piece.id >= 0)
             result.ids.push_back(piece.id);
-        result.text.append(piece.text, piece.n_bytes);
+        result.text += piece.text;
         result.finish = piece.finish;
         REQUIRE(result.ids.size() < 10000);
     }
@@ -87,7 +89,7 @@ Result run(Session& session, const Tokenizer& tokenizer, const GenerateOptions& 
     CHECK(generator.next(&after).ok());
     CHECK(after.finish == result.finish);
     CHECK(after.id == -1);
-    CHECK(after.n_bytes == 0);
+    CHECK(after.text.empty());
     return result;
 }
 
@@ -242,9 +244,7 @@ TEST_CASE("generator: ends before a stop text, also one over several tokens") {
     for (size_t at : {size_t{0}, size_t{1}, size_t{20}, all.size() - 5}) {
         for (size_t n : {size_t{1}, size_t{2}, size_t{5}}) {
             std::string stop = all.substr(at, n);
-            if (stop.find('\0') != std::string::npos)
-                continue;
-            const char* stops[] = {"no such text", stop.c_str()};
+            std::string_view stops[] = {"no such text", stop};
             GenerateOptions o = seeded(100);
             o.stops = stops;
             o.n_stops = 2;
@@ -255,7 +255,7 @@ TEST_CASE("generator: ends before a stop text, also one over several tokens") {
     }
     // One that begins and never ends is flushed.
     std::string open = all.substr(all.size() - 4) + "never";
-    const char* stops[] = {open.c_str()};
+    std::string_view stops[] = {open};
     GenerateOptions o = seeded(100);
     o.stops = stops;
     o.n_stops = 1;
@@ -310,7 +310,7 @@ TEST_CASE("generator: allocates nothing after create") {
     }
     Fixture f(16);
     GenerateOptions o = seeded(60);
-    const char* stops[] = {"no such text"};
+    std::string_view stops[] = {"no such text"};
     o.stops = stops;
     o.n_stops = 1;
     o.overflow = Overflow::slide;
@@ -366,7 +366,7 @@ TEST_CASE("generator: what cannot be is refused by name") {
     CHECK(std::string(g.create(f.session, f.tokenizer, o).message()) ==
           "top_p: 2, expected 0 to 1");
     o = GenerateOptions();
-    const char* stops[] = {""};
+    std::string_view stops[] = {""};
     o.stops = stops;
     o.n_stops = 1;
     CHECK(std::string(g.create(f.session, f.tokenizer, o).message()) == "stop text 0 is empty");
@@ -378,4 +378,170 @@ TEST_CASE("generator: what cannot be is refused by name") {
         Ids ids = {1, bad};
         CHECK(g.prompt(ids.data(), ids.size()).code() == Code::bad_id);
     }
+}
+
+TEST_CASE("generator: in the caller's memory it is the same and allocates nothing") {
+    Fixture f(16);
+    GenerateOptions o = seeded(40);
+    std::string_view stops[] = {"no such text", "nor this"};
+    o.stops = stops;
+    o.n_stops = 2;
+    o.overflow = Overflow::slide;
+    o.sampler.top_k = 50;
+    o.sampler.top_p = 0.9f;
+    Result expected = run(f.session, f.tokenizer, o, some_ids(4));
+    size_t bytes = 0;
+    REQUIRE(generator_bytes(f.session, f.tokenizer, o, &bytes).ok());
+    Image memory(bytes + 64);
+    // What lies behind it stays.
+    memset(memory.data(), 0x5a, memory.size());
+    o.memory = memory.data();
+    o.memory_bytes = bytes;
+    size_t before = n_allocations();
+    {
+        Generator g;
+        REQUIRE(g.create(f.session, f.tokenizer, o).ok());
+        // Made again in the same place, and moved.
+        REQUIRE(g.create(f.session, f.tokenizer, o).ok());
+        Generator moved = std::move(g);
+        Piece piece;
+        int32_t ids[4] = {};
+        CHECK(g.next(&piece).code() == Code::bad_argument);
+        g = std::move(moved);
+        REQUIRE(g.prompt(ids, 4).ok());
+        for (int i = 0; i < 20; i++)
+            REQUIRE(g.next(&piece).ok());
+        if (allocations_are_counted())
+            CHECK(n_allocations() == before);
+    }
+    Result found = run(f.session, f.tokenizer, o, some_ids(4));
+    CHECK(found.ids == expected.ids);
+    CHECK(found.text == expected.text);
+    for (size_t i = bytes; i < memory.size(); i++)
+        REQUIRE(memory.data()[i] == 0x5a);
+
+    Generator g;
+    o.memory_bytes = bytes - 1;
+    Status status = g.create(f.session, f.tokenizer, o);
+    CHECK(status.code() == Code::out_of_memory);
+    CHECK(std::string(status.message()) == std::to_string(bytes - 1) +
+                                               " bytes were given; the generator needs " +
+                                               std::to_string(bytes));
+    o.memory = memory.data() + 8;
+    o.memory_bytes = bytes;
+    CHECK(g.create(f.session, f.tokenizer, o).code() == Code::bad_argument);
+}
+
+TEST_CASE("generator: a second prompt has nothing of what the first held back") {
+    Fixture f(64);
+    Result all = run(f.session, f.tokenizer, seeded(40), some_ids(3));
+    size_t n_held[2] = {0, 0};
+    for (size_t with_stops : {0, 1}) {
+        for (size_t n = 1; n < 40; n++) {
+            std::string made =
+                decode(f.tokenizer, Ids(all.ids.begin(), all.ids.begin() + static_cast<long>(n)));
+            // It begins with the last byte made, and never ends.
+            std::string open = made.substr(made.size() - 1) + "never";
+            std::string_view stop = open;
+            GenerateOptions o = seeded(40);
+            o.stops = &stop;
+            o.n_stops = with_stops;
+            Generator g;
+            REQUIRE(g.create(f.session, f.tokenizer, o).ok());
+            std::string text;
+            Piece piece;
+            REQUIRE(g.prompt(some_ids(3).data(), 3).ok());
+            for (size_t i = 0; i < n; i++) {
+                REQUIRE(g.next(&piece).ok());
+                text += piece.text;
+            }
+            n_held[with_stops] += text.size() < made.size();
+            text.clear();
+            REQUIRE(g.prompt(some_ids(3).data(), 3).ok());
+            do {
+                REQUIRE(g.next(&piece).ok());
+                text += piece.text;
+            } while (piece.finish == Finish::none);
+            CHECK(text == all.text);
+        }
+    }
+    CHECK(n_held[0] > 0);
+    CHECK(n_held[1] == 39);
+}
+
+TEST_CASE("generator: logits that are not finite are an error, never a token") {
+    Config config = Fixture::config(16);
+    Arrays arrays = random_arrays(config, 7);
+    for (float& x : arrays.at("wpe.weight"))
+        x = 3e38f;
+    Image image = make_image(config, arrays);
+    Model model;
+    REQUIRE(model.open(image.data(), image.size()).ok());
+    Session session;
+    REQUIRE(session.create(model, {}).ok());
+    for (float temperature : {0.0f, 1.0f}) {
+        GenerateOptions o = seeded(5);
+        o.sampler.temperature = temperature;
+        Generator g;
+        Piece piece;
+        Tokenizer none;
+        REQUIRE(g.create(session, none, o).ok());
+        REQUIRE(g.prompt(some_ids(3).data(), 3).ok());
+        for (int again = 0; again < 2; again++) {
+            Status status = g.next(&piece);
+            CHECK(status.code() == Code::bad_file);
+            CHECK(std::string(status.message()) ==
+                  "logits at position 2: 260 of 260 are not finite; the weights are broken");
+            CHECK(piece.id == -1);
+        }
+    }
+}
+
+TEST_CASE("generator: check_logits finds each that is not finite, and takes all that are") {
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    float most = std::numeric_limits<float>::max(),
+          least = std::numeric_limits<float>::denorm_min();
+    for (size_t n = 1; n < 20; n++) {
+        std::vector<float> logits(n);
+        for (size_t i = 0; i < n; i++)
+            logits[i] = std::vector<float>{0, -0.0f, most, -most, least, -least, 1}[i % 7];
+        CHECK(check_logits(logits.data(), n, 0).ok());
+        for (size_t i = 0; i < n; i++) {
+            for (float bad : {kInf, -kInf, std::nanf(""), -std::nanf("")}) {
+                float good = logits[i];
+                logits[i] = bad;
+                Status status = check_logits(logits.data(), n, 7);
+                CHECK(status.code() == Code::bad_file);
+                CHECK(std::string(status.message()) ==
+                      "logits at position 7: 1 of " + std::to_string(n) +
+                          " are not finite; the weights are broken");
+                logits[i] = good;
+            }
+        }
+    }
+    CHECK(check_logits(nullptr, 1, 0).code() == Code::bad_argument);
+}
+
+TEST_CASE("generator: null pointers and unknown choices are refused by name") {
+    Fixture f(8);
+    Generator g;
+    GenerateOptions o;
+    o.n_stops = 1;
+    CHECK(std::string(g.create(f.session, f.tokenizer, o).message()) ==
+          "stops: a null pointer, n_stops is 1");
+    std::string_view stops[] = {{}};
+    o.stops = stops;
+    CHECK(g.create(f.session, f.tokenizer, o).code() == Code::bad_argument);
+    o = GenerateOptions();
+    o.overflow = static_cast<Overflow>(2);
+    CHECK(g.create(f.session, f.tokenizer, o).code() == Code::bad_argument);
+    CHECK(generator_bytes(f.session, f.tokenizer, {}, nullptr).code() == Code::bad_argument);
+    Session none;
+    CHECK(g.create(none, f.tokenizer, {}).code() == Code::bad_argument);
+    REQUIRE(g.create(f.session, f.tokenizer, {}).ok());
+    CHECK(std::string(g.prompt(nullptr, 3).message()) == "ids: a null pointer, n_ids is 3");
+    REQUIRE(g.prompt(some_ids(3).data(), 3).ok());
+    CHECK(g.next(nullptr).code() == Code::bad_argument);
+    Piece piece;
+    CHECK(g.next(&piece).ok());
 }

@@ -117,11 +117,10 @@ const Tokenizer& gpt2_tokenizer() {
 }
 
 std::vector<int32_t> encode(const Tokenizer& tokenizer, const std::string& text,
-                            bool parse_special) {
+                            minigpt::SpecialTokens special) {
     std::vector<int32_t> ids(text.size() + 1);
     size_t n_ids = 0;
-    Status status =
-        tokenizer.encode(text.data(), text.size(), parse_special, ids.data(), text.size(), &n_ids);
+    Status status = tokenizer.encode(text, ids.data(), text.size(), &n_ids, special);
     CHECK_MESSAGE(status.ok(), status.message());
     ids.resize(n_ids);
     return ids;
@@ -129,11 +128,8 @@ std::vector<int32_t> encode(const Tokenizer& tokenizer, const std::string& text,
 
 std::string decode(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
     std::string text;
-    for (int32_t id : ids) {
-        size_t n;
-        const char* bytes = tokenizer.token(id, &n);
-        text.append(bytes, n);
-    }
+    for (int32_t id : ids)
+        text += tokenizer.token(id);
     return text;
 }
 

@@ -34,7 +34,7 @@ Vocabulary& gpt2_vocabulary();
 const minigpt::Tokenizer& gpt2_tokenizer();
 
 std::vector<int32_t> encode(const minigpt::Tokenizer& tokenizer, const std::string& text,
-                            bool parse_special = false);
+                            minigpt::SpecialTokens special = minigpt::SpecialTokens::as_text);
 std::string decode(const minigpt::Tokenizer& tokenizer, const std::vector<int32_t>& ids);
 
 // A file of ../shared/data or $MINIGPT_DATA; false (and says so, once) where there is none.

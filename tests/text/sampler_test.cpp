@@ -4,9 +4,13 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/buffer.h"
 #include "minigpt/generate.h"
+#include "minigpt/ops.h"
+#include "tests/allocation_trap.h"
 #include "tests/text/gpt2_vocabulary.h"
 
 using namespace minigpt;
@@ -118,13 +122,13 @@ TEST_CASE("sampler: NaN and infinities are no trouble") {
     both.top_k = 3;
     both.top_p = 0.9f;
     for (SamplerOptions o : {plain, both}) {
-        CHECK(sample(o, {kNan, kNan}) == 0);
+        CHECK(sample(o, {kNan, kNan}) == -1);
         CHECK(sample(o, {kNan, -kInf, -kInf}) == 1);
         CHECK(drawn(o, {kNan, 1, -kInf, kNan, 1}) == std::set<int32_t>{1, 4});
         CHECK(drawn(o, {3, kInf, kNan, kInf, -kInf}) == std::set<int32_t>{1, 3});
         CHECK(drawn(o, {-3e38f, 3e38f}) == std::set<int32_t>{1});
         CHECK(sample(o, {-kInf}) == 0);
-        CHECK(sample(o, {kNan}) == 0);
+        CHECK(sample(o, {kNan}) == -1);
     }
     SamplerOptions cold;
     cold.temperature = std::numeric_limits<float>::denorm_min();
@@ -202,6 +206,86 @@ TEST_CASE("sampler: the penalty divides what is positive, multiplies what is not
     CHECK(sample(o, {4, 3}, {1}) == 1);
 }
 
+TEST_CASE("sampler: a penalty makes no number infinite") {
+    SamplerOptions greedy, drawn_from, filtered;
+    greedy.temperature = 0;
+    filtered.top_k = 2;
+    filtered.top_p = 0.9f;
+    for (SamplerOptions o : {greedy, drawn_from, filtered}) {
+        o.repeat_penalty = 2;
+        CHECK(drawn(o, {-kInf, -3e38f}, {1}) == std::set<int32_t>{1});
+        CHECK(drawn(o, {-kInf, -3e38f, kNan}, {0, 1, 2}) == std::set<int32_t>{1});
+        CHECK(drawn(o, {kInf, 3e38f}, {0}) == std::set<int32_t>{0});
+        o.repeat_penalty = 0.5f;
+        CHECK(drawn(o, {kInf, 3e38f}, {1}) == std::set<int32_t>{0});
+        CHECK(drawn(o, {1, 3e38f}, {1}) == std::set<int32_t>{1});
+    }
+}
+
+TEST_CASE("sampler: rows made to be slow give the tokens that sorting gives") {
+    constexpr size_t n = 50257;
+    TestRandom random;
+    float (*rows[])(size_t i, TestRandom&) = {
+        [](size_t, TestRandom&) { return 1.0f; },
+        [](size_t i, TestRandom&) { return i % 2 == 0 ? 1.0f : -2.0f; },
+        [](size_t i, TestRandom&) { return static_cast<float>(i) * 1e-4f; },
+        [](size_t i, TestRandom&) { return static_cast<float>(n - i) * 1e-4f; },
+        [](size_t, TestRandom& r) { return static_cast<float>(r.below(10)) - 5; },
+        [](size_t i, TestRandom&) { return 1 + static_cast<float>(i) * 1.2e-7f; },
+        [](size_t i, TestRandom&) { return i % 3 == 0   ? 0.0f
+                                           : i % 3 == 1 ? -0.0f
+                                                        : -40.0f; },
+    };
+    struct {
+        size_t top_k;
+        float top_p;
+    } filters[] = {{0, 0.9f},  {0, 0.1f},  {0, 0.999999f}, {2, 1},
+                   {63, 0.5f}, {25000, 1}, {50256, 0.9f}};
+    for (auto& row : rows) {
+        Logits logits(n);
+        for (size_t i = 0; i < n; i++)
+            logits[i] = row(i, random);
+        std::vector<size_t> order(n);
+        for (size_t i = 0; i < n; i++)
+            order[i] = i;
+        std::stable_sort(order.begin(), order.end(),
+                         [&](size_t a, size_t b) { return logits[a] > logits[b]; });
+        for (const auto& f : filters) {
+            std::vector<uint64_t> weights(n);  // of 2^-44
+            uint64_t total = 0, reached = 0, kept = 0;
+            size_t n_kept = f.top_k == 0 ? n : f.top_k;
+            for (size_t i = 0; i < n_kept; i++) {
+                float x = logits[order[i]] - logits[order[0]];
+                REQUIRE(exp_each(&x, &x, 1).ok());
+                total += weights[i] = static_cast<uint64_t>(std::ldexp(double{x}, 44));
+            }
+            double target = std::ceil(static_cast<double>(total) * double{f.top_p});
+            size_t n_best = 0;
+            while (static_cast<double>(reached) < target)
+                reached += weights[n_best++];
+            // The draw walks the kept in the order of their ids.
+            std::vector<uint64_t> of_id(n);
+            for (size_t i = 0; i < n_best; i++)
+                kept += of_id[order[i]] = weights[i];
+            SamplerOptions o;
+            o.top_k = f.top_k;
+            o.top_p = f.top_p;
+            o.seed = 11;
+            Random draws(o.seed);
+            Sampler sampler;
+            REQUIRE(sampler.create(o, n).ok());
+            for (int i = 0; i < 3; i++) {
+                uint64_t left =
+                    static_cast<uint64_t>(draws.next_unit() * static_cast<double>(kept));
+                size_t id = 0;
+                while (left >= of_id[id])
+                    left -= of_id[id++];
+                REQUIRE(sampler.sample(logits.data(), nullptr, 0) == static_cast<int32_t>(id));
+            }
+        }
+    }
+}
+
 TEST_CASE("sampler: draws as the definition in float64 does") {
     TestRandom random;
     int n_compared = 0;
@@ -277,13 +361,13 @@ TEST_CASE("sampler: options outside their range are refused by name") {
         SamplerOptions options;
         std::string message;
     } cases[] = {
-        {{0, 1, 0, 1, 0, 0}, "repeat_penalty: 0, expected more than 0"},
-        {{-1, 1, 0, 1, 0, 0}, "repeat_penalty: -1, expected more than 0"},
-        {{kInf, 1, 0, 1, 0, 0}, "repeat_penalty: inf, expected more than 0"},
-        {{kNan, 1, 0, 1, 0, 0}, "repeat_penalty: nan, expected more than 0"},
-        {{1, -0.5f, 0, 1, 0, 0}, "temperature: -0.5, expected 0 or more"},
-        {{1, kNan, 0, 1, 0, 0}, "temperature: nan, expected 0 or more"},
-        {{1, kInf, 0, 1, 0, 0}, "temperature: inf, expected 0 or more"},
+        {{0, 1, 0, 1, 0, 0}, "repeat_penalty: 0, expected a finite number over 0"},
+        {{-1, 1, 0, 1, 0, 0}, "repeat_penalty: -1, expected a finite number over 0"},
+        {{kInf, 1, 0, 1, 0, 0}, "repeat_penalty: inf, expected a finite number over 0"},
+        {{kNan, 1, 0, 1, 0, 0}, "repeat_penalty: nan, expected a finite number over 0"},
+        {{1, -0.5f, 0, 1, 0, 0}, "temperature: -0.5, expected a finite number, 0 or more"},
+        {{1, kNan, 0, 1, 0, 0}, "temperature: nan, expected a finite number, 0 or more"},
+        {{1, kInf, 0, 1, 0, 0}, "temperature: inf, expected a finite number, 0 or more"},
         {{1, 1, 0, 1.5f, 0, 0}, "top_p: 1.5, expected 0 to 1"},
         {{1, 1, 0, -0.5f, 0, 0}, "top_p: -0.5, expected 0 to 1"},
         {{1, 1, 0, kNan, 0, 0}, "top_p: nan, expected 0 to 1"},
@@ -300,4 +384,38 @@ TEST_CASE("sampler: options outside their range are refused by name") {
     CHECK(check(SamplerOptions()).ok());
     Sampler sampler;
     CHECK(sampler.create(SamplerOptions(), 0).code() == Code::bad_argument);
+}
+
+TEST_CASE("sampler: in the caller's memory it is the same and allocates nothing; it can be moved") {
+    Logits logits(1000);
+    for (size_t i = 0; i < 1000; i++)
+        logits[i] = static_cast<float>(i * 7919 % 1000) / 100;
+    SamplerOptions o;
+    o.top_p = 0.95f;
+    o.top_k = 500;
+    Sampler own, given;
+    REQUIRE(own.create(o, 1000).ok());
+    size_t bytes = 0;
+    REQUIRE(sampler_bytes(o, 1000, &bytes).ok());
+    CHECK(bytes < 1000 * sizeof(float) + 1000 / 8 + 400);
+    Buffer<unsigned char> memory;
+    REQUIRE(memory.allocate(bytes + 1));
+    memory[bytes] = 0x5a;
+    size_t before = n_allocations();
+    REQUIRE(given.create(o, 1000, memory.data(), bytes).ok());
+    Sampler moved = std::move(given);
+    CHECK(given.sample(logits.data(), nullptr, 0) == -1);
+    given = std::move(moved);
+    for (int i = 0; i < 20; i++)
+        CHECK(given.sample(logits.data(), nullptr, 0) == own.sample(logits.data(), nullptr, 0));
+    if (allocations_are_counted())
+        CHECK(n_allocations() == before);
+    CHECK(memory[bytes] == 0x5a);
+    CHECK(given.create(o, 1000, memory.data(), bytes - 1).code() == Code::out_of_memory);
+    CHECK(given.create(o, 1000, memory.data() + 4, bytes).code() == Code::bad_argument);
+    CHECK(given.sample(logits.data(), nullptr, 0) == own.sample(logits.data(), nullptr, 0));
+    CHECK(sampler_bytes(o, 0, &bytes).code() == Code::bad_argument);
+    CHECK(sampler_bytes(o, 1000, nullptr).code() == Code::bad_argument);
+    CHECK(given.sample(nullptr, nullptr, 0) == -1);
+    CHECK(given.sample(logits.data(), nullptr, 1) == -1);
 }

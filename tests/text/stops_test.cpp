@@ -19,20 +19,24 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 // Feeds pieces and checks after each what the definition says has to be out.
 void check_stream(const std::vector<std::string>& stops, const std::vector<std::string>& pieces) {
-    std::vector<const char*> pointers;
-    for (const std::string& s : stops)
-        pointers.push_back(s.c_str());
+    std::vector<std::string_view> views(stops.begin(), stops.end());
     size_t longest = 0;
     for (const std::string& s : pieces)
         longest = std::max(longest, s.size());
     StopMatcher matcher;
-    REQUIRE(matcher.create(pointers.data(), pointers.size(), longest).ok());
+    REQUIRE(matcher.plan(views.data(), views.size(), longest).ok());
+    Layouter counted(nullptr);
+    matcher.place(&counted);
+    Buffer<char> memory;
+    REQUIRE(memory.allocate(static_cast<size_t>(counted.used())));
+    Layouter layouter(memory.data());
+    matcher.place(&layouter);
+    matcher.start();
     std::string in, out;
-    const char* text;
-    size_t n;
+    std::string_view text;
     for (const std::string& piece : pieces) {
-        bool stopped = matcher.push(piece.data(), piece.size(), &text, &n);
-        out.append(text, n);
+        bool stopped = matcher.push(piece, &text);
+        out += text;
         for (char c : piece) {
             in += c;
             size_t cut = 0;
@@ -56,8 +60,7 @@ void check_stream(const std::vector<std::string>& stops, const std::vector<std::
         }
         REQUIRE(out == in.substr(0, in.size() - held));
     }
-    matcher.flush(&text, &n);
-    out.append(text, n);
+    out += matcher.flush();
     REQUIRE(out == in);
 }
 
@@ -93,10 +96,12 @@ TEST_CASE("stops: agree with the definition on random streams") {
     }
 }
 
-TEST_CASE("stops: an empty text is refused") {
-    const char* stops[] = {"a", ""};
+TEST_CASE("stops: an empty text and missing ones are refused") {
+    std::string_view stops[] = {"a", ""};
     StopMatcher matcher;
-    Status status = matcher.create(stops, 2, 8);
+    Status status = matcher.plan(stops, 2, 8);
     CHECK(status.code() == Code::bad_argument);
     CHECK(std::string(status.message()) == "stop text 1 is empty");
+    CHECK(matcher.plan(nullptr, 1, 8).code() == Code::bad_argument);
+    CHECK(matcher.plan(nullptr, 0, 8).ok());
 }

@@ -12,8 +12,8 @@ using Ids = std::vector<int32_t>;
 
 namespace {
 
-Ids gpt2(const std::string& text, bool parse_special = false) {
-    return encode(gpt2_tokenizer(), text, parse_special);
+Ids gpt2(const std::string& text, SpecialTokens special = SpecialTokens::as_text) {
+    return encode(gpt2_tokenizer(), text, special);
 }
 
 // Checks every row {text, ids} of a file of lines, and that the ids spell the text.
@@ -24,7 +24,10 @@ size_t check_rows(const std::string& lines) {
         test::Json row = test::Json::parse(line);
         if (row.has("agrees_with_plain_bpe") && !row["agrees_with_plain_bpe"].boolean())
             continue;
-        bool special = row.has("special_tokens_parsed") && row["special_tokens_parsed"].boolean();
+        SpecialTokens special =
+            row.has("special_tokens_parsed") && row["special_tokens_parsed"].boolean()
+                ? SpecialTokens::parse
+                : SpecialTokens::as_text;
         const std::string& text = row["text"].text;
         CAPTURE(text);
         Ids ids = gpt2(text, special);
@@ -101,11 +104,11 @@ TEST_CASE("tokenizer: a very long word takes no recursion and no quadratic time"
 
 TEST_CASE("tokenizer: a special token in text is plain text unless asked for") {
     CHECK(gpt2("Hi<|endoftext|>") == Ids{17250, 27, 91, 437, 1659, 5239, 91, 29});
-    CHECK(gpt2("Hi<|endoftext|>", true) == Ids{17250, 50256});
-    CHECK(gpt2("<|endoftext|><|endoftext|>x", true) == Ids{50256, 50256, 87});
-    CHECK(gpt2("<|endoftext|", true) == gpt2("<|endoftext|"));
+    CHECK(gpt2("Hi<|endoftext|>", SpecialTokens::parse) == Ids{17250, 50256});
+    CHECK(gpt2("<|endoftext|><|endoftext|>x", SpecialTokens::parse) == Ids{50256, 50256, 87});
+    CHECK(gpt2("<|endoftext|", SpecialTokens::parse) == gpt2("<|endoftext|"));
     // The word before it ends there: its white space has nothing to leave a character to.
-    CHECK(gpt2("a\n\n<|endoftext|>", true) == Ids{64, 628, 50256});
+    CHECK(gpt2("a\n\n<|endoftext|>", SpecialTokens::parse) == Ids{64, 628, 50256});
 }
 
 TEST_CASE("tokenizer: of special tokens that begin alike the longest is taken") {
@@ -115,9 +118,9 @@ TEST_CASE("tokenizer: of special tokens that begin alike the longest is taken") 
     Tokenizer t;
     Status status = v.build(&t);
     REQUIRE_MESSAGE(status.ok(), status.message());
-    CHECK(encode(t, "<abc", true) == Ids{abc});
-    CHECK(encode(t, "<ab", true) == Ids{a, v.ids.at("b")});
-    CHECK(encode(t, "<<b><a", true) == Ids{v.ids.at("<"), b, a});
+    CHECK(encode(t, "<abc", SpecialTokens::parse) == Ids{abc});
+    CHECK(encode(t, "<ab", SpecialTokens::parse) == Ids{a, v.ids.at("b")});
+    CHECK(encode(t, "<<b><a", SpecialTokens::parse) == Ids{v.ids.at("<"), b, a});
     CHECK(t.is_special(a));
     CHECK(t.is_special(b));
     CHECK_FALSE(t.is_special(a - 1));
@@ -130,7 +133,7 @@ TEST_CASE("tokenizer: any bytes come back") {
     for (size_t n : {1, 2, 3, 7, 8, 9, 100, 255, 256, 257, 5000}) {
         std::string s = random_bytes(&random, n);
         CHECK(decode(gpt2_tokenizer(), gpt2(s)) == s);
-        CHECK(decode(gpt2_tokenizer(), gpt2(s, true)) == s);
+        CHECK(decode(gpt2_tokenizer(), gpt2(s, SpecialTokens::parse)) == s);
     }
     std::string nul("a\0b\0\0", 5);
     CHECK(gpt2(nul) == Ids{64, 188, 65, 188, 188});
@@ -149,7 +152,8 @@ TEST_CASE("tokenizer: texts cut or starting anywhere are never read past their e
             Ids ids(exact.size() + 1);
             size_t n = 0;
             REQUIRE(gpt2_tokenizer()
-                        .encode(exact.data(), exact.size(), true, ids.data(), exact.size(), &n)
+                        .encode({exact.data(), exact.size()}, ids.data(), exact.size(), &n,
+                                SpecialTokens::parse)
                         .ok());
             ids.resize(n);
             REQUIRE(decode(gpt2_tokenizer(), ids) == text.substr(begin, end - begin));
@@ -161,13 +165,13 @@ TEST_CASE("tokenizer: capacity is kept, and exactly enough is enough") {
     std::string text = "Hello  world";
     int32_t ids[4] = {-7, -7, -7, -7};
     size_t n = 0;
-    CHECK(gpt2_tokenizer().encode(text.data(), text.size(), false, ids, 3, &n).ok());
+    CHECK(gpt2_tokenizer().encode(text, ids, 3, &n).ok());
     CHECK(n == 3);
     ids[2] = -7;
-    Status status = gpt2_tokenizer().encode(text.data(), text.size(), false, ids, 2, &n);
+    Status status = gpt2_tokenizer().encode(text, ids, 2, &n);
     CHECK(status.code() == Code::bad_argument);
     CHECK(ids[2] == -7);
-    CHECK(gpt2_tokenizer().encode("", 0, false, nullptr, 0, &n).ok());
+    CHECK(gpt2_tokenizer().encode("", nullptr, 0, &n).ok());
     CHECK(n == 0);
 }
 
@@ -175,18 +179,12 @@ TEST_CASE("tokenizer: every token is found by its bytes") {
     const Tokenizer& t = gpt2_tokenizer();
     CHECK(t.n_tokens() == 50257);
     CHECK(t.eos() == 50256);
-    for (int32_t id = 0; id < 50257; id++) {
-        size_t n;
-        const char* bytes = t.token(id, &n);
-        REQUIRE(t.find(bytes, n) == id);
-    }
-    CHECK(t.find("", 0) == -1);
-    CHECK(t.find("qqqqqqq", 7) == -1);
-    size_t n = 1;
-    t.token(50257, &n);
-    CHECK(n == 0);
-    t.token(-1, &n);
-    CHECK(n == 0);
+    for (int32_t id = 0; id < 50257; id++)
+        REQUIRE(t.find(t.token(id)) == id);
+    CHECK(t.find("") == -1);
+    CHECK(t.find("qqqqqqq") == -1);
+    CHECK(t.token(50257).empty());
+    CHECK(t.token(-1).empty());
 }
 
 TEST_CASE("tokenizer: merges come back by rank, and damaged tables are refused") {
@@ -234,11 +232,29 @@ TEST_CASE("tokenizer: merges come back by rank, and damaged tables are refused")
 TEST_CASE("tokenizer: none says so") {
     Tokenizer t;
     size_t n;
-    CHECK(t.encode("a", 1, false, nullptr, 0, &n).code() == Code::not_supported);
+    CHECK(t.encode("a", nullptr, 0, &n).code() == Code::not_supported);
     CHECK(t.open(nullptr, 0).ok());
     CHECK(t.kind() == TokenizerKind::none);
     CHECK(t.eos() == -1);
-    CHECK(t.find("a", 1) == -1);
+    CHECK(t.find("a") == -1);
+}
+
+TEST_CASE("tokenizer: null pointers and unknown choices are refused by name") {
+    const Tokenizer& t = gpt2_tokenizer();
+    int32_t ids[4];
+    size_t n = 7;
+    CHECK(std::string(t.encode("a", ids, 4, nullptr).message()) == "n_ids: a null pointer");
+    CHECK(std::string(t.encode("a", nullptr, 4, &n).message()) == "ids: a null pointer");
+    std::string_view broken(nullptr, 3);
+    CHECK(std::string(t.encode(broken, ids, 4, &n).message()) == "text: a null pointer");
+    CHECK(t.encode("a", ids, 4, &n, static_cast<SpecialTokens>(2)).code() == Code::bad_argument);
+    CHECK(t.encode({}, ids, 4, &n).ok());
+    CHECK(n == 0);
+    CHECK(t.find(broken) == -1);
+    CHECK(t.merges(nullptr).code() == Code::bad_argument);
+    Tokenizer opened;
+    CHECK(opened.open(nullptr, 96).code() == Code::bad_argument);
+    CHECK(opened.kind() == TokenizerKind::none);
 }
 
 TEST_CASE("tokenizer: a character vocabulary has one token a character, and names what it lacks") {
@@ -253,7 +269,7 @@ TEST_CASE("tokenizer: a character vocabulary has one token a character, and name
     Status status = v.build(&t);
     REQUIRE_MESSAGE(status.ok(), status.message());
     CHECK(encode(t, "ab\n\xc3\xa9\xf0\x9f\x98\x80") == Ids{1, 2, 0, 3, 4});
-    CHECK(encode(t, "a<end>bz", true) == Ids{1, end, 2, z});
+    CHECK(encode(t, "a<end>bz", SpecialTokens::parse) == Ids{1, end, 2, z});
     struct {
         std::string text, message;
     } cases[] = {
@@ -284,7 +300,7 @@ TEST_CASE("tokenizer: a character vocabulary has one token a character, and name
     for (const auto& c : cases) {
         int32_t ids[16];
         size_t n;
-        status = t.encode(c.text.data(), c.text.size(), false, ids, 16, &n);
+        status = t.encode(c.text, ids, 16, &n);
         CHECK(status.code() == Code::bad_text);
         CHECK(status.message() == c.message);
     }

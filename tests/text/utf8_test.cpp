@@ -14,7 +14,7 @@ namespace {
 
 std::string push(Utf8Stream* stream, const std::string& bytes) {
     std::vector<char> out(bytes.size() + 3);
-    size_t n = stream->push(bytes.data(), bytes.size(), out.data());
+    size_t n = stream->push(bytes, out.data());
     REQUIRE(n <= out.size());
     return std::string(out.data(), n);
 }

@@ -47,7 +47,7 @@ Status write_text(const Model& model, const Compute& compute, Memory memory, siz
     MINIGPT_TRY(tokenizer.open(model));
     int32_t ids[sizeof kPrompt];
     size_t n_ids;
-    MINIGPT_TRY(tokenizer.encode(kPrompt, sizeof kPrompt - 1, false, ids, sizeof kPrompt, &n_ids));
+    MINIGPT_TRY(tokenizer.encode(kPrompt, ids, sizeof kPrompt, &n_ids));
 
     SessionOptions options;
     options.n_ctx = n_ids + kNew;
@@ -71,10 +71,8 @@ Status write_text(const Model& model, const Compute& compute, Memory memory, siz
     MINIGPT_TRY(session.forward(rows, n_ids, logits));
     for (size_t i = 0; i < kNew; i++) {
         int32_t id = static_cast<int32_t>(highest(logits, n_vocab));
-        size_t n_bytes;
-        const char* bytes = tokenizer.token(id, &n_bytes);
-        for (size_t j = 0; j < n_bytes; j++) {
-            const char text[2] = {bytes[j], '\0'};
+        for (char byte : tokenizer.token(id)) {
+            const char text[2] = {byte, '\0'};
             print(text);
         }
         Row row = {id, 0, true};

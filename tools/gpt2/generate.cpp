@@ -41,11 +41,8 @@ const char* finish_name(Finish finish) {
 
 std::string decode(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
     std::string text;
-    for (int32_t id : ids) {
-        size_t n_bytes = 0;
-        const char* bytes = tokenizer.token(id, &n_bytes);
-        text.append(bytes, n_bytes);
-    }
+    for (int32_t id : ids)
+        text += tokenizer.token(id);
     return text;
 }
 
@@ -82,13 +79,13 @@ public:
         if (piece.id >= 0)
             ids_.push_back(piece.id);
         if (options_.json) {
-            text_.append(piece.text, piece.n_bytes);
+            text_ += piece.text;
         } else if (options_.print_ids) {
             if (piece.id >= 0)
                 print_id(piece.id);
             out_.flush();
-        } else if (piece.n_bytes > 0) {
-            out_.write(piece.text, piece.n_bytes);
+        } else if (!piece.text.empty()) {
+            out_.write(piece.text.data(), piece.text.size());
             out_.flush();
         }
     }
@@ -143,7 +140,7 @@ void refuse_text_without_vocabulary(const Options& options, const Loaded& loaded
     }
 }
 
-GenerateOptions generate_options(const Options& options, const std::vector<const char*>& stops,
+GenerateOptions generate_options(const Options& options, const std::vector<std::string_view>& stops,
                                  uint64_t seed) {
     GenerateOptions wanted;
     wanted.n_new = options.n_new;
@@ -171,9 +168,7 @@ void generate(const Options& options) {
     bool chosen = !seed && options.sampler.temperature > 0;
     if (chosen)
         seed = seed_from_system();
-    std::vector<const char*> stops;
-    for (const std::string& stop : options.stops)
-        stops.push_back(stop.c_str());
+    std::vector<std::string_view> stops(options.stops.begin(), options.stops.end());
     GenerateOptions wanted = generate_options(options, stops, seed.value_or(0));
 
     Session session;

@@ -113,9 +113,10 @@ std::vector<int32_t> to_ids(const Input& input, const Options& options, const Lo
     // Not a vector: its zeros would touch all of it, and most texts need a quarter.
     std::unique_ptr<int32_t[]> buffer(new int32_t[input.text.size() + 1]);
     size_t n_ids = 0;
-    require(loaded.tokenizer.encode(input.text.data(), input.text.size(), options.special,
-                                    buffer.get(), input.text.size(), &n_ids),
-            input.name);
+    require(
+        loaded.tokenizer.encode(input.text, buffer.get(), input.text.size(), &n_ids,
+                                options.special ? SpecialTokens::parse : SpecialTokens::as_text),
+        input.name);
     return std::vector<int32_t>(buffer.get(), buffer.get() + n_ids);
 }
 

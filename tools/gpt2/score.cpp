@@ -29,9 +29,7 @@ struct Score {
 
 // Bytes of text behind a token: none for <|endoftext|> and its like, which stand for no text.
 size_t text_bytes(const Tokenizer& tokenizer, int32_t id) {
-    size_t n_bytes = 0;
-    tokenizer.token(id, &n_bytes);
-    return tokenizer.is_special(id) ? 0 : n_bytes;
+    return tokenizer.is_special(id) ? 0 : tokenizer.token(id).size();
 }
 
 Score score_ids(Session& session, const Options& options, const std::vector<int32_t>& ids,
@@ -71,10 +69,8 @@ void write_json(Output& out, const Score& score, bool per_token) {
 void write_text(Output& out, const Score& score, bool per_token, const Tokenizer& tokenizer) {
     for (size_t i = 0; per_token && i < score.tokens.size(); i++) {
         const Prediction& token = score.tokens[i];
-        size_t n_bytes = 0;
-        const char* bytes = tokenizer.token(token.id, &n_bytes);
         out.write(format("%8d %12.6f  ", token.id, token.log_prob) +
-                  json_string(std::string(bytes, n_bytes)) + "\n");
+                  json_string(std::string(tokenizer.token(token.id))) + "\n");
     }
     out.write(format("tokens         %zu\n", score.tokens.size()));
     out.write(format("nll            %.6f\n", score.mean()));

@@ -28,9 +28,8 @@ void detokenize(const Options& options) {
     }
     Output out;
     for (int32_t id : to_ids(input, options, loaded)) {
-        size_t n_bytes = 0;
-        const char* bytes = loaded.tokenizer.token(id, &n_bytes);
-        out.write(bytes, n_bytes);
+        std::string_view bytes = loaded.tokenizer.token(id);
+        out.write(bytes.data(), bytes.size());
     }
     out.finish();
 }

@@ -29,9 +29,7 @@ struct Real {
 };
 
 std::string name_of_token(const Tokenizer& tokenizer, size_t id) {
-    size_t n_bytes = 0;
-    const char* bytes = tokenizer.token(static_cast<int32_t>(id), &n_bytes);
-    std::string text(bytes, n_bytes);
+    std::string text(tokenizer.token(static_cast<int32_t>(id)));
     return text == "\n" ? "newline" : text == " " ? "space" : text;
 }
 
@@ -43,8 +41,7 @@ Real real_logits(const Compute& compute) {
     require(tokenizer.open(model), "the bundled model");
     int32_t ids[sizeof kPrompt];
     size_t n_ids = 0;
-    require(tokenizer.encode(kPrompt, sizeof kPrompt - 1, false, ids, sizeof kPrompt, &n_ids),
-            "the prompt");
+    require(tokenizer.encode(kPrompt, ids, sizeof kPrompt, &n_ids), "the prompt");
     SessionOptions options;
     options.compute = &compute;
     Session session;

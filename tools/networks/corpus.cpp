@@ -50,18 +50,15 @@ Status Vocabulary::of_tables(const void* tables, size_t bytes) {
 Status Vocabulary::encode(const std::string& text, std::vector<int32_t>* ids) const {
     ids->resize(text.size());
     size_t n = 0;
-    MINIGPT_TRY(tokenizer_.encode(text.data(), text.size(), false, ids->data(), ids->size(), &n));
+    MINIGPT_TRY(tokenizer_.encode(text, ids->data(), ids->size(), &n));
     ids->resize(n);
     return Status();
 }
 
 std::string Vocabulary::decode(const std::vector<int32_t>& ids) const {
     std::string text;
-    for (int32_t id : ids) {
-        size_t n;
-        const char* token = tokenizer_.token(id, &n);
-        text.append(token, n);
-    }
+    for (int32_t id : ids)
+        text += tokenizer_.token(id);
     return text;
 }
 

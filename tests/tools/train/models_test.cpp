@@ -40,7 +40,7 @@ struct Clerk {
     std::vector<int32_t> read(const std::string& text, size_t room) {
         std::vector<int32_t> ids(text.size());
         size_t n = 0;
-        REQUIRE(tokenizer.encode(text.data(), text.size(), false, ids.data(), ids.size(), &n).ok());
+        REQUIRE(tokenizer.encode(text, ids.data(), ids.size(), &n).ok());
         ids.resize(n);
         size_t most = model.config().n_ctx - room;
         if (n > most)
@@ -56,7 +56,7 @@ struct Clerk {
 
     double probability(const char* character) {
         double log_p = 0;
-        REQUIRE(log_prob(&log_p, logits.data(), logits.size(), tokenizer.find(character, 1)).ok());
+        REQUIRE(log_prob(&log_p, logits.data(), logits.size(), tokenizer.find(character)).ok());
         return std::exp(log_p);
     }
 
@@ -66,7 +66,7 @@ struct Clerk {
         GenerateOptions options;
         options.n_new = room;
         options.sampler.seed = seed;
-        const char* stop = "\n";
+        std::string_view stop = "\n";
         options.stops = &stop, options.n_stops = 1;
         Generator generator;
         REQUIRE(generator.create(session, tokenizer, options).ok());
@@ -75,7 +75,7 @@ struct Clerk {
         Piece piece;
         do {
             REQUIRE(generator.next(&piece).ok());
-            line.append(piece.text, piece.n_bytes);
+            line += piece.text;
         } while (piece.finish == Finish::none);
         return line;
     }

@@ -157,13 +157,12 @@ Status Mgpt::take_vocabulary() {
     size_t n_file_bytes;
     model_.tokenizer(&n_file_bytes);
     for (size_t i = 0; i < tokenizer.n_tokens(); i++) {
-        size_t n;
         int32_t id = static_cast<int32_t>(i);
-        const char* bytes = tokenizer.token(id, &n);
+        std::string_view bytes = tokenizer.token(id);
         // Tokens that overlap could be far more than the file.
-        if (n > n_file_bytes - vocabulary.bytes.size())
+        if (bytes.size() > n_file_bytes - vocabulary.bytes.size())
             return Status::error(Code::bad_file, "tokenizer: token %zu overlaps others", i);
-        vocabulary.bytes.append(bytes, n);
+        vocabulary.bytes += bytes;
         vocabulary.offsets.push_back(vocabulary.bytes.size());
         if (tokenizer.is_special(id))
             vocabulary.specials.push_back(id);

@@ -58,16 +58,12 @@ struct Opened {
         REQUIRE(model.open((out / "m.mgpt").c_str()).ok());
         REQUIRE(tokenizer.open(model).ok());
     }
-    std::string token(int32_t id) const {
-        size_t n;
-        const char* bytes = tokenizer.token(id, &n);
-        return std::string(bytes, n);
-    }
-    std::vector<int32_t> encode(const std::string& text, bool special = false) const {
+    std::string token(int32_t id) const { return std::string(tokenizer.token(id)); }
+    std::vector<int32_t> encode(const std::string& text,
+                                SpecialTokens special = SpecialTokens::as_text) const {
         std::vector<int32_t> ids(text.size());
         size_t n = 0;
-        REQUIRE(
-            tokenizer.encode(text.data(), text.size(), special, ids.data(), ids.size(), &n).ok());
+        REQUIRE(tokenizer.encode(text, ids.data(), ids.size(), &n, special).ok());
         ids.resize(n);
         return ids;
     }
@@ -86,7 +82,7 @@ void check_small_bpe(const Opened& opened) {
     CHECK(opened.token(0xff) == "\xff");
     CHECK(opened.encode("abc c##") == Ids{258, 257, 259});
     CHECK(opened.encode("<|endoftext|>").size() == 13);
-    CHECK(opened.encode("a<|endoftext|>", true) == Ids{'a', 260});
+    CHECK(opened.encode("a<|endoftext|>", SpecialTokens::parse) == Ids{'a', 260});
 }
 
 }  // namespace
@@ -181,7 +177,7 @@ TEST_CASE("convert vocabulary: added tokens are their own bytes, and special") {
     CHECK(!opened.tokenizer.is_special(258));
     CHECK(opened.tokenizer.eos() == 261);
     CHECK(opened.encode("<|im end|>").size() > 1);
-    CHECK(opened.encode("<|im end|>", true) == Ids{261});
+    CHECK(opened.encode("<|im end|>", SpecialTokens::parse) == Ids{261});
     // An ordinary token, or none at all, ends nothing.
     for (const char* eos : {"97", "50256", "[261, 260]"}) {
         model.set("eos_token_id", eos);
