@@ -144,9 +144,11 @@ Status attention(float* out, const float* q, const float* k, const float* v, siz
 
 Status log_prob(double* result, const float* logits, size_t n, int32_t id, const Compute* compute) {
     MINIGPT_TRY(check_array("logits", n));
+    if (n == 0)
+        return Status::error(Code::bad_id, "id: no logits are there to choose from (n is 0)");
     if (id < 0 || static_cast<uint32_t>(id) >= n) {
         return Status::error(Code::bad_id, "id: found %ld, expected 0 to %zu",
-                             static_cast<long>(id), n == 0 ? n : n - 1);
+                             static_cast<long>(id), n - 1);
     }
     FpEnvironment guard;
     const Compute own;
