@@ -39,7 +39,7 @@ void measure_children(const Options& options, size_t n_ctx, BenchResult* result)
     }
 }
 
-void measure_machine(const Compute& compute, const ReadProbe& probe, BenchResult* result) {
+void measure_machine(const Compute& compute, ReadProbe& probe, BenchResult* result) {
     double rate = 0;
     require(measure_fma(&rate, &compute), "fma peak");
     result->fma.add(rate);
@@ -97,7 +97,7 @@ void bench(const Options& options) {
     n_ctx = loaded.model.config().n_ctx;
     check_depths(options, n_ctx);
     result.model = loaded.name;
-    result.type = name_of(loaded.model.tensor(0).type);
+    result.type = name_of(matrix_type(loaded.model));
     result.isa = loaded.compute.isa();
     result.threads = loaded.compute.n_threads();
     result.loaded = options.load && options.model;

@@ -35,13 +35,17 @@ public:
     ReadProbe& operator=(const ReadProbe&) = delete;
 
     enum Pages { kSmall, kHuge };
-    double rate(Pages pages, const Compute& compute) const;  // bytes a second
+    double rate(Pages pages, const Compute& compute);  // bytes a second
 
 private:
     size_t bytes_;
     void* mapped_[2];
-    const void* data_[2];  // inside it, aligned to a huge page
+    void* data_[2];  // inside it, aligned to a huge page
+    int written_ = 1;
 };
+
+// The type of the layers' matrices: the token table of a q4 file is q8.
+ElementType matrix_type(const Model& model);
 
 // Operations of a prefill of n tokens from nothing: a multiply and an add for each weight of the
 // matrices and token, the scores and weighted values that the mask leaves, one row of the head.
@@ -103,6 +107,11 @@ struct BenchResult {
 
     double prefill_of_peak() const;
     double decode_of_bandwidth() const;
+    // No decode reads weights from memory faster than the probe: either something disturbed it, or
+    // the weights lie in the caches.
+    bool probe_is_doubtful() const { return decode_of_bandwidth() > kMostOfBandwidth; }
+
+    static constexpr double kMostOfBandwidth = 1.15;
 };
 
 std::string bench_json(const BenchResult& result);

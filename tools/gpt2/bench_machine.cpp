@@ -123,10 +123,17 @@ ReadProbe::~ReadProbe() {
         munmap(mapped, bytes_ + kHugePage);
 }
 
-double ReadProbe::rate(Pages pages, const Compute& compute) const {
-    double rate = 0;
-    require(measure_read(&rate, data_[pages], bytes_, &compute), "read bandwidth");
-    return rate;
+// A system that takes idle pages back (a virtual machine's) makes the first read a page fault each:
+// the memory is written first, and the better of two reads counts.
+double ReadProbe::rate(Pages pages, const Compute& compute) {
+    memset(data_[pages], ++written_, bytes_);
+    double best = 0;
+    for (int i = 0; i < 2; i++) {
+        double rate = 0;
+        require(measure_read(&rate, data_[pages], bytes_, &compute), "read bandwidth");
+        best = std::max(best, rate);
+    }
+    return best;
 }
 
 std::optional<Child> run_child(const Options& options, size_t n_prompt) {

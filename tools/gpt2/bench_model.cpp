@@ -30,6 +30,15 @@ bool is_named(const TensorSpec& spec, const char* name) {
 
 }  // namespace
 
+ElementType matrix_type(const Model& model) {
+    for (size_t i = 0; i < model.n_tensors(); i++) {
+        TensorInfo tensor = model.tensor(i);
+        if (tensor.spec.layout == Layout::panels && !tensor.spec.is_table)
+            return tensor.type;
+    }
+    return model.tensor(0).type;
+}
+
 double prefill_operations(const Model& model, size_t n_tokens) {
     const Config& c = model.config();
     double n = static_cast<double>(n_tokens), weights = 0;

@@ -83,7 +83,8 @@ std::string bench_json(const BenchResult& r) {
     out += "\"prefill_gflop\":" + json_number(r.prefill_operations / 1e9) +
            ",\"prefill_of_peak\":" + json_number(r.prefill_of_peak()) +
            ",\"decode_bytes\":" + json_number(r.decode_bytes) +
-           ",\"decode_of_bandwidth\":" + json_number(r.decode_of_bandwidth()) + ",\n";
+           ",\"decode_of_bandwidth\":" + json_number(r.decode_of_bandwidth()) +
+           ",\"probe_doubtful\":" + (r.probe_is_doubtful() ? "true" : "false") + ",\n";
     out += number("first_token_s", r.first_token, 1) + "," + number("peak_bytes", r.peak_bytes, 1) +
            ",\"file_bytes\":" + std::to_string(r.file_bytes) + ",\n";
     out += counted("batch", r.batch) + "," + counted("depth", r.depth) + ",\n";
@@ -105,8 +106,11 @@ std::string bench_text(const BenchResult& r) {
     out += line("read, huge pages", r.read_huge, 1e9, "GB/s");
     out += line(format("prefill %zu", r.n_prefill), r.prefill, 1, "tok/s",
                 format("%.3f of the fma peak", r.prefill_of_peak()));
-    out += line(format("decode %zu", r.n_decode), r.decode, 1, "tok/s",
-                format("%.3f of the bandwidth", r.decode_of_bandwidth()));
+    out += line(
+        format("decode %zu", r.n_decode), r.decode, 1, "tok/s",
+        format("%.3f of the bandwidth", r.decode_of_bandwidth()) +
+            (r.probe_is_doubtful() ? ": the probe was disturbed, or the weights lie in the caches"
+                                   : ""));
     for (const Counted& each : r.batch) {
         out += line(format("decode, %zu together", each.n), each.rate, 1, "tok/s",
                     format("%.2f times one", ratio(each.rate.median(), r.decode.median())));

@@ -5,6 +5,7 @@
 
 #include "tests/element_types.h"
 #include "tests/json.h"
+#include "tests/model/random_model.h"
 #include "tests/quick.h"
 #include "tests/threads.h"
 #include "tests/tools/gpt2/program.h"
@@ -115,4 +116,43 @@ TEST_CASE("bench: medians") {
     CHECK(samples.median() == 2.5);
     CHECK(samples.least() == 1);
     CHECK(samples.most() == 10);
+}
+
+TEST_CASE("bench: a decode past the probe is never shown without a word") {
+    cli::BenchResult result;
+    result.n_prefill = result.n_decode = 1;
+    result.prefill.add(1);
+    result.fma.add(1e9);
+    result.read_small.add(10e9);
+    result.read_huge.add(20e9);
+    result.decode_bytes = 1e9;
+    struct {
+        double tokens;
+        bool loaded, doubtful;
+    } cases[] = {
+        {11.4, false, false}, {11.6, false, true}, {22.9, true, false}, {23.1, true, true}};
+    for (const auto& c : cases) {
+        result.loaded = c.loaded;
+        result.decode.values = {c.tokens};
+        CHECK((cli::bench_text(result).find("the probe was disturbed") != std::string::npos) ==
+              c.doubtful);
+        CHECK(Json::parse(cli::bench_json(result))["probe_doubtful"].boolean() == c.doubtful);
+    }
+}
+
+TEST_CASE("bench: a model's type is its matrices', though the token table of q4 is q8") {
+    Config config;
+    config.n_vocab = config.n_rows = 28;
+    config.n_ctx = 16;
+    config.n_embd = config.n_ff = 32;
+    config.n_head = config.n_layer = 1;
+    Arrays arrays = random_arrays(config, 3);
+    for (ElementType type : ::test::computed()) {
+        WriterOptions options;
+        options.type = type;
+        Image image = make_image(config, arrays, options);
+        Model model;
+        REQUIRE(model.open(image.data(), image.size()).ok());
+        CHECK(cli::matrix_type(model) == type);
+    }
 }
