@@ -20,6 +20,7 @@ public:
     void show(uint64_t done, uint64_t total);
     // Steps of a job with a name.
     void show(const std::string& job, uint64_t done, uint64_t total);
+    bool is_terminal() const { return is_terminal_; }
 
 private:
     template <typename Text>

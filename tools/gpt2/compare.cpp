@@ -5,10 +5,12 @@
 
 #include "common/error.h"
 #include "common/output.h"
+#include "common/progress.h"
 #include "gpt2/commands.h"
 #include "gpt2/input.h"
 #include "gpt2/loaded.h"
 #include "gpt2/windows.h"
+#include "minigpt/generate.h"
 #include "minigpt/ops.h"
 
 namespace minigpt::cli {
@@ -41,10 +43,7 @@ struct Side {
     // Fills probs with exp(logit - maximum) of a row; the log of their sum, maximum included.
     double normalise(size_t i) {
         const float* x = row(i);
-        // A NaN must not hide: it makes the sum NaN.
-        float most = -INFINITY;
-        for (size_t j = 0; j < n_vocab; j++)
-            most = x[j] > most ? x[j] : most;
+        float most = x[best(i)];
         for (size_t j = 0; j < n_vocab; j++)
             probs[j] = x[j] - most;
         require(exp_each(probs.data(), probs.data(), n_vocab, &loaded.compute), "exp");
@@ -94,6 +93,7 @@ void compare_row(Side& a, Side& b, size_t i, int32_t id, Comparison* sum) {
 Comparison compare_ids(Side& a, Side& b, const std::vector<int32_t>& ids, size_t n_ctx,
                        size_t stride, size_t n_rows) {
     Comparison sum;
+    convert::ProgressLine line;
     std::vector<Row> rows;
     for_each_window(ids.size(), n_ctx, stride, [&](size_t begin, size_t n, size_t first) {
         const int32_t* window = ids.data() + begin;
@@ -109,8 +109,14 @@ Comparison compare_ids(Side& a, Side& b, const std::vector<int32_t>& ids, size_t
                 require(side->session.forward(rows.data(), rows.size(), side->logits.data()),
                         side->loaded.name);
             }
-            for (size_t j = std::max(i, first); j < end; j++)
+            for (size_t j = std::max(i, first); j < end; j++) {
+                for (Side* side : {&a, &b}) {
+                    require(check_logits(side->row(j - i), side->n_vocab, begin + j),
+                            side->loaded.name);
+                }
                 compare_row(a, b, j - i, window[j + 1], &sum);
+                line.show("compare", sum.n_tokens, ids.size() - 1);
+            }
         }
     });
     return sum;

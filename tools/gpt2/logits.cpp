@@ -26,11 +26,14 @@ void logits(const Options& options) {
     require(session.create(loaded.model, session_options(options, loaded)), loaded.name);
 
     Output out;
-    out.write("{\"ids\":" + json_ids(ids) + ",\"logits\":" + (options.all_positions ? "[" : ""));
     size_t first = options.all_positions ? 0 : ids.size() - 1;
     run_ids(session, options, ids.data(), ids.size(), first, [&](size_t i, const float* row) {
+        require(check_logits(row, loaded.model.config().n_vocab, i), loaded.name);
         if (i > first)
             out.write(",\n");
+        else
+            out.write("{\"ids\":" + json_ids(ids) +
+                      ",\"logits\":" + (options.all_positions ? "[" : ""));
         write_row(out, row, loaded.model.config().n_vocab);
     });
     out.write(options.all_positions ? "]}\n" : "}\n");

@@ -4,10 +4,12 @@
 
 #include "common/error.h"
 #include "common/output.h"
+#include "common/progress.h"
 #include "gpt2/commands.h"
 #include "gpt2/input.h"
 #include "gpt2/loaded.h"
 #include "gpt2/windows.h"
+#include "minigpt/generate.h"
 #include "minigpt/ops.h"
 
 namespace minigpt::cli {
@@ -33,18 +35,21 @@ size_t text_bytes(const Tokenizer& tokenizer, int32_t id) {
 }
 
 Score score_ids(Session& session, const Options& options, const std::vector<int32_t>& ids,
-                size_t stride, const Tokenizer& tokenizer) {
+                size_t stride, const Loaded& loaded) {
     Score score;
+    convert::ProgressLine line;
     size_t n_vocab = session.config().n_vocab;
     for_each_window(ids.size(), session.n_ctx(), stride, [&](size_t begin, size_t n, size_t first) {
         const int32_t* window = ids.data() + begin;
         run_ids(session, options, window, n, first, [&](size_t i, const float* row) {
+            require(check_logits(row, n_vocab, begin + i), loaded.name);
             int32_t id = window[i + 1];
             double p = 0;
             require(log_prob(&p, row, n_vocab, id), "log_prob");
             score.tokens.push_back({id, p});
             score.nll -= p;
-            score.n_bytes += text_bytes(tokenizer, id);
+            score.n_bytes += text_bytes(loaded.tokenizer, id);
+            line.show("score", score.tokens.size(), ids.size() - 1);
         });
     });
     return score;
@@ -88,7 +93,7 @@ void score(const Options& options) {
     size_t stride = checked_stride(options, loaded.model.config().n_ctx);
     Session session;
     require(session.create(loaded.model, session_options(options, loaded)), loaded.name);
-    Score result = score_ids(session, options, ids, stride, loaded.tokenizer);
+    Score result = score_ids(session, options, ids, stride, loaded);
     Output out;
     if (options.json) {
         write_json(out, result, options.per_token);

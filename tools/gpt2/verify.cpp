@@ -3,11 +3,28 @@
 
 #include "common/error.h"
 #include "common/output.h"
+#include "common/progress.h"
 #include "gpt2/commands.h"
 #include "gpt2/loaded.h"
 #include "minigpt/compute.h"
 
 namespace minigpt::cli {
+namespace {
+
+// The tensors once more before verify() takes all of it, where someone waits and watches: the
+// slowest part is to bring a large file in.
+Status check_shown(const Loaded& loaded) {
+    convert::ProgressLine line;
+    uint64_t done = 0;
+    for (size_t i = 0; line.is_terminal() && i < loaded.model.n_tensors(); i++) {
+        MINIGPT_TRY(loaded.model.check_tensor(i, loaded.compute));
+        done += loaded.model.tensor(i).bytes;
+        line.show(done, loaded.model.file_bytes());
+    }
+    return Status();
+}
+
+}  // namespace
 
 void verify(const Options& options) {
     Options unchecked = options;  // the tensors are compared below, and a difference is an answer
@@ -16,7 +33,9 @@ void verify(const Options& options) {
     if (!loaded.compute.exact())
         print_line(format("with the %s kernels, as the bits of %s are its own", exact_isa(),
                           loaded.compute.isa()));
-    Status status = minigpt::verify(loaded.model, loaded.compute);
+    Status status = check_shown(loaded);
+    if (status.ok())
+        status = minigpt::verify(loaded.model, loaded.compute);
     if (!status.ok() && status.code() != Code::bad_file)
         require(status, loaded.name);
     Output out;

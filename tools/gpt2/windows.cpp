@@ -23,8 +23,11 @@ std::vector<int32_t> ids_to_predict(const Input& input, const Options& options,
         ids.insert(ids.begin(), loaded.tokenizer.eos());
     }
     if (ids.size() < 2) {
-        refuse("%s: found %zu token%s, expected at least 2: one to predict from, one to predict",
-               input.name.c_str(), ids.size(), plural(ids.size()));
+        const char* bos = ids.size() == 1 && loaded.tokenizer.eos() >= 0
+                              ? "; --bos puts <|endoftext|> in front"
+                              : "";
+        refuse("%s: found %zu token%s, expected at least 2: one to predict from, one to predict%s",
+               input.name.c_str(), ids.size(), plural(ids.size()), bos);
     }
     return ids;
 }

@@ -19,6 +19,7 @@ Status sample_text(Network& network, const Vocabulary& vocabulary, const std::st
     text->clear();
     for (size_t i = 0; i < n_new && (is_interrupted == nullptr || !is_interrupted()); ++i) {
         network.logits_after(logits.data(), ids.data(), ids.size());
+        MINIGPT_TRY(check_logits(logits.data(), logits.size(), ids.size() - 1));
         ids.push_back(sampler.sample(logits.data(), nullptr, 0));
         *text += vocabulary.decode({ids.back()});
         size_t end = stop.empty() ? std::string::npos : text->find(stop);

@@ -49,9 +49,11 @@ TEST_CASE("output: each byte of a JSON string that is not UTF-8 becomes U+FFFD")
 }
 
 TEST_CASE("output: a float comes back from JSON exactly; NaN and infinity are null") {
-    for (float x : {0.1f, -0.0f, 1e-45f, 3.4028235e38f, 1.0f / 3, 16777217.0f}) {
+    for (float x : {0.1f, -0.0f, 1e-45f, 3.4028235e38f, 1.0f / 3, 16777217.0f, 1000.00006f}) {
         CHECK(strtof(json_number(x).c_str(), nullptr) == x);
     }
+    CHECK(json_number(1000.00006f) == "1000.00006");
+    CHECK(json_string("a\x7f\x01") == "\"a\\u007f\\u0001\"");
     CHECK(json_number(std::numeric_limits<float>::quiet_NaN()) == "null");
     CHECK(json_number(-std::numeric_limits<float>::infinity()) == "null");
     CHECK(json_number(std::numeric_limits<double>::infinity()) == "null");

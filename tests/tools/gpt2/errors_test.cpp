@@ -3,9 +3,12 @@
 
 #include <fstream>
 
+#include "tests/model/random_model.h"
+#include "tests/temp_folder.h"
 #include "tests/tools/gpt2/program.h"
 #include "tests/tools/gpt2/small_models.h"
 
+using namespace minigpt;
 using namespace minigpt::test;
 
 namespace {
@@ -212,4 +215,43 @@ TEST_CASE("gpt2: --help and --version are status 0") {
     Ran version = gpt2({"--version"});
     CHECK(version.exit_status == 0);
     CHECK(version.out.find("scalar") != std::string::npos);
+}
+
+TEST_CASE(
+    "gpt2: logits that are not finite are refused with their position, and nothing is printed") {
+    Config config;
+    config.n_vocab = config.n_rows = 28;
+    config.n_ctx = config.n_embd = config.n_ff = 16;
+    config.n_head = config.n_layer = 1;
+    Arrays arrays = random_arrays(config, 3);
+    for (float& x : arrays.at("wpe.weight"))
+        x = 3e38f;
+    Image image = make_image(config, arrays);
+    TempFolder folder;
+    std::string path = folder / "overflows.mgpt";
+    write_file(path, std::string(reinterpret_cast<char*>(image.data()), image.size()));
+    const std::vector<std::vector<std::string>> commands = {
+        {"generate", "-m", path, "--print-ids", "--temp", "0"},
+        {"generate", "-m", path, "--print-ids", "-s", "1", "--top-k", "5"},
+        {"logits", "-m", path},
+        {"logits", "-m", path, "--all"},
+        {"score", "-m", path},
+        {"score", "-m", path, "--stride", "8"},
+        {"compare", path, path}};
+    for (std::vector<std::string> args : commands) {
+        bool first = args[0] == "score" || args[0] == "compare" || args.back() == "--all";
+        args.insert(args.end(), {"--ids", "1,2,3"});
+        check_fails(gpt2(args), 1,
+                    {"overflows.mgpt: logits at position " + std::string(first ? "0" : "2"),
+                     "28 of 28 are not finite"});
+    }
+}
+
+TEST_CASE("gpt2 score: a text of one token names --bos, where there is something to put in front") {
+    SmallModels models;
+    check_fails(gpt2({"score", "-m", models.bytes, "-p", "a"}), 1,
+                {"found 1 token, expected at least 2", "--bos puts <|endoftext|> in front"});
+    Ran ran = gpt2({"score", "-m", models.letters, "-p", "a"});
+    check_fails(ran, 1, {"found 1 token, expected at least 2"});
+    CHECK(ran.err.find("--bos") == std::string::npos);
 }

@@ -134,6 +134,12 @@ TEST_CASE("gpt2 score: --bos predicts the first token too; ids without text have
     std::string ids = std::to_string(kEos) + ",256,257,111";
     Json by_ids = Json::parse(gpt2({"score", "-m", models.bytes, "--ids", ids, "--json"}).out);
     CHECK(by_ids["nll"].text == bos["nll"].text);
+    // <|endoftext|> in the text is predicted, and is no byte of it: l l o is 3 of 4.
+    Json inside = Json::parse(
+        gpt2({"score", "-m", models.bytes, "-p", "hello<|endoftext|>", "--special", "--json"}).out);
+    CHECK(inside["tokens"].integer() == 3);
+    CHECK(inside["bits_per_byte"].number() ==
+          doctest::Approx(inside["nll"].number() * 3 / 3 / std::log(2)));
     Json none = Json::parse(gpt2({"score", "-m", models.none, "--ids", "1,2,3", "--json"}).out);
     CHECK(none["bits_per_byte"].is_null());
 
