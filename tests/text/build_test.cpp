@@ -231,3 +231,42 @@ TEST_CASE("build: null pointers and sizes that cannot be are refused by name") {
     CHECK(tokenizer_bytes(v.spec(), nullptr).code() == Code::bad_argument);
     CHECK(build_tokenizer(v.spec(), nullptr, bytes).code() == Code::bad_argument);
 }
+
+TEST_CASE("build: a special token of 1024 bytes is taken, and found in a text") {
+    Vocabulary v = small();
+    int32_t id = v.add_special(std::string(1024, 'x'));
+    Tokenizer t;
+    REQUIRE(v.build(&t).ok());
+    CHECK(encode(t, "a" + std::string(1024, 'x') + "xx", SpecialTokens::parse).at(1) == id);
+    CHECK(encode(t, std::string(1023, 'x'), SpecialTokens::parse) ==
+          encode(t, std::string(1023, 'x')));
+}
+
+TEST_CASE("build: each field of the header is taken up to its bound, and refused by name past it") {
+    Vocabulary v = small();
+    Tokenizer t;
+    REQUIRE(v.build(&t).ok());
+    uint32_t n_tokens = static_cast<uint32_t>(t.n_tokens());
+    struct {
+        size_t word;
+        uint32_t most;
+        const char* name;
+    } fields[] = {{8, n_tokens - 1, "eos is"},
+                  {10, 1024, "longest_special is"},
+                  {11, 1u << 30, "n_merges is"},
+                  {15, 16, "index_probes is"},
+                  {18, 16, "merge_probes is"}};
+    uint32_t* header = reinterpret_cast<uint32_t*>(v.tables.data());
+    fields[2].most = 1u << header[16];
+    for (const auto& f : fields) {
+        CAPTURE(f.name);
+        uint32_t good = header[f.word];
+        header[f.word] = f.most;
+        CHECK(t.open(v.tables.data(), v.tables.size() * 8).ok());
+        header[f.word] = f.most + 1;
+        Status status = t.open(v.tables.data(), v.tables.size() * 8);
+        CHECK(status.code() == Code::bad_file);
+        CHECK(std::string(status.message()).find(f.name) != std::string::npos);
+        header[f.word] = good;
+    }
+}

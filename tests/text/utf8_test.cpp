@@ -115,6 +115,18 @@ TEST_CASE("stream: a character split over tokens comes out with its last byte") 
     CHECK(flush(&stream) == "\xc3");
 }
 
+TEST_CASE("stream: the first and last character of each length wait for their last byte only") {
+    for (const char* c : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+                          "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+        Utf8Stream stream;
+        std::string character = c;
+        for (size_t i = 0; i + 1 < character.size(); i++)
+            CHECK(push(&stream, character.substr(i, 1)) == "");
+        CHECK(push(&stream, character.substr(character.size() - 1)) == character);
+        CHECK(flush(&stream) == "");
+    }
+}
+
 TEST_CASE("stream: GPT-2's tokens 47249 and 222 are one emoji") {
     Utf8Stream stream;
     CHECK(push(&stream, decode(gpt2_tokenizer(), {47249})) == "");
