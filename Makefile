@@ -22,6 +22,8 @@ MMAP     ?= 1
 FILES    ?= 1
 # 1: optimized for size.
 SIZE     ?=
+# 1: a warning is an error.
+WERROR   ?=
 # The models of make bench: distil 124M 355M 774M 1558M; f32 f16 bf16 q8 q4.
 SIZES    ?= 124M
 TYPES    ?= f32 f16 q8 q4
@@ -32,30 +34,35 @@ comma   := ,
 TRIPLE  := $(patsubst %-g++,%,$(filter %-g++,$(notdir $(CXX))))
 # What this build is without.
 WITHOUT := $(if $(filter 0,$(THREADS)),threads) $(if $(filter 0,$(MMAP)),mmap) $(if $(filter 0,$(FILES)),files)
-VARIANT := $(or $(NAME),$(subst $() ,-,$(strip $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX)))) \
-             $(ISA) $(subst $(comma),-,$(WEIGHTS)) $(patsubst %,no-%,$(WITHOUT)) $(if $(SIZE),size) $(subst $(comma),-,$(SANITIZE)))))
-BUILD   := build$(if $(VARIANT),/$(VARIANT))
+# The library's objects lie in BUILD; those of tests and programs, which know nothing of ISA and
+# WEIGHTS, in OBJ, so that builds that differ in nothing else share them.
+COMPILER := $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX))))
+HOW      := $(patsubst %,no-%,$(WITHOUT)) $(if $(SIZE),size) $(subst $(comma),-,$(SANITIZE))
+folder    = build$(patsubst %,/%,$(subst $() ,-,$(strip $(1))))
+BUILD    := $(call folder,$(or $(NAME),$(COMPILER) $(ISA) $(subst $(comma),-,$(WEIGHTS)) $(HOW)))
+OBJ      := $(call folder,$(COMPILER) $(HOW))/obj
 ifneq ($(TRIPLE),)
 AR      := $(TRIPLE)-ar
 endif
 MACHINE := $(shell $(CXX) -dumpmachine)
 
 # On 32-bit ARM without GCC's notes about its ABI of version 7.
-WARN   := -Wall -Wextra -Wshadow -Wpointer-arith $(if $(filter arm%,$(TRIPLE)),-Wno-psabi)
+WARN   := -Wall -Wextra -Wshadow -Wpointer-arith $(if $(filter arm%,$(TRIPLE)),-Wno-psabi) $(if $(WERROR),-Werror)
 # A multiply and an add fuse where the source says fma and nowhere else.
-COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
-          $(if $(WEIGHTS),-DMINIGPT_WEIGHTS=weights::$(subst $(comma),+weights::,$(WEIGHTS))) \
+COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP \
           -D_FILE_OFFSET_BITS=64 $(patsubst %,-DMINIGPT_NO_%,$(WITHOUT)) \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-LIBFLAGS   := $(COMMON) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
+LIBFLAGS   := $(COMMON) $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
+              $(if $(WEIGHTS),-DMINIGPT_WEIGHTS=weights::$(subst $(comma),+weights::,$(WEIGHTS))) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
 # No errno: then a square root is an instruction, in loops too.
 TOOLFLAGS  := $(COMMON) -Iinclude -Itools -fno-math-errno
-# Tests take half the time to compile at -O1 and without symbols.
 TESTFLAGS  := $(COMMON) -Iinclude -Isrc -Itools -I. -Wno-shadow
+# Tests take half the time to compile at -O1 and without symbols.
+TESTLAST   := -O1 -g0
 # doctest comes with the system; another CPU's compiler is shown it alone.
 ifneq ($(TRIPLE),)
-TESTFLAGS  += -isystem $(BUILD)/system
-$(shell mkdir -p $(BUILD)/system; ln -sfn /usr/include/doctest $(BUILD)/system/doctest)
+TESTFLAGS  += -isystem $(OBJ)/system
+$(shell mkdir -p $(OBJ)/system; ln -sfn /usr/include/doctest $(OBJ)/system/doctest)
 endif
 LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
 # ARM before version 7 has no 64-bit atomic numbers of its own; the compiler's library has.
@@ -64,26 +71,29 @@ LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
             $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/limits.cpp,src/base/file_none.cpp)
 LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp src/*/*/*.cpp))
-TEST_SRC := $(wildcard tests/*.cpp tests/*/*.cpp tests/*/*/*.cpp tests/*/*/*/*.cpp)
-PROGRAMS := $(addprefix $(BUILD)/,gpt2 convert train lesson bench)
-obj       = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
-tool_obj  = $(call obj,$(filter-out tools/bench/peers/%,$(wildcard tools/$(1)/*.cpp tools/$(1)/*/*.cpp)))
+LIB_OBJ  := $(patsubst %.cpp,$(BUILD)/obj/%.o,$(LIB_SRC))
 LIB      := $(BUILD)/libminigpt.a
-LIB_OBJ  := $(call obj,$(LIB_SRC))
 MODEL    := models/shakespeare.mgpt
+obj       = $(patsubst %,$(OBJ)/%.o,$(basename $(1)))
+sources   = $(wildcard $(foreach folder,$(1),$(addprefix $(folder)/,*.cpp */*.cpp */*/*.cpp)))
+tool_obj  = $(call obj,$(call sources,tools/$(1)))
+# Programs read files.
+PROGRAMS := $(if $(filter files,$(WITHOUT)),,gpt2 convert train lesson bench)
 # What programs share: how all of them speak; what train and lesson train.
-SHARED   := $(BUILD)/obj/tools/common.a
-NETWORKS := $(BUILD)/obj/tools/networks.a
+SHARED   := $(OBJ)/tools/common.a
+NETWORKS := $(OBJ)/tools/networks.a
 # Data as it lies in the repository, linked in.
 GPT2_DATA    := $(call obj,tools/gpt2/bundled_model.S)
 CONVERT_DATA := $(call obj,tools/convert/vocabulary/gpt2_merges.S)
 # The tests have the programs' sources, too, without their main.
 TESTED   := $(filter-out %/main.o,$(foreach tool,gpt2 convert train lesson,$(call tool_obj,$(tool))))
+LIB_TESTS  := $(call obj,$(wildcard tests/*.cpp) $(call sources,tests/base tests/kernels tests/ops tests/model tests/text))
+TOOL_TESTS := $(call obj,$(call sources,tests/tools))
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(patsubst $(BUILD)/%,%,$@)')
 
-all: $(LIB) $(PROGRAMS)  ## the library and the programs
+all: $(LIB) $(addprefix $(BUILD)/,$(PROGRAMS))  ## the library and the programs; without files the library alone
 
 $(LIB): $(LIB_OBJ)
 $(SHARED): $(call tool_obj,common)
@@ -96,16 +106,19 @@ $(BUILD)/gpt2: $(call tool_obj,gpt2) $(GPT2_DATA) $(SHARED) $(LIB)
 $(BUILD)/convert: $(call tool_obj,convert) $(CONVERT_DATA) $(SHARED) $(LIB)
 $(BUILD)/train: $(call tool_obj,train) $(NETWORKS) $(SHARED) $(LIB)
 $(BUILD)/lesson: $(call tool_obj,lesson) $(GPT2_DATA) $(NETWORKS) $(SHARED) $(LIB)
-$(BUILD)/bench: $(call tool_obj,bench) $(SHARED) $(LIB)
-$(BUILD)/tests/run: $(call obj,$(TEST_SRC)) $(TESTED) $(GPT2_DATA) $(CONVERT_DATA) $(NETWORKS) $(SHARED) $(LIB)
-$(PROGRAMS) $(BUILD)/tests/run:
+$(BUILD)/bench: $(call obj,$(wildcard tools/bench/*.cpp)) $(SHARED) $(LIB)
+$(BUILD)/tests/library: $(LIB_TESTS) $(LIB)
+$(BUILD)/tests/run: $(LIB_TESTS) $(TOOL_TESTS) $(TESTED) $(GPT2_DATA) $(CONVERT_DATA) $(NETWORKS) $(SHARED) $(LIB)
+$(addprefix $(BUILD)/,gpt2 convert train lesson bench tests/library tests/run):
 	$(call say,LD )
 	$(Q)mkdir -p $(@D) && $(CXX) $(CXXFLAGS) -o $@ $^ $(LINK) $(LDFLAGS)
 
-# Objects are made again when the compiler or a flag changes.
-STAMP := $(BUILD)/obj/flags
-$(shell mkdir -p $(BUILD)/obj; echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)' | cmp -s - $(STAMP) || \
-        echo '$(CXX) $(CXXFLAGS) $(LIBFLAGS) $(TOOLFLAGS)' > $(STAMP))
+# Objects are made again when the compiler or a flag changes: then these files change.
+LIB_STAMP := $(BUILD)/obj/library-flags
+OBJ_STAMP := $(OBJ)/program-flags
+stamp      = $(shell mkdir -p $(dir $(1)); echo '$(2)' | cmp -s - $(1) || echo '$(2)' > $(1))
+$(call stamp,$(LIB_STAMP),$(CXX) $(CXXFLAGS) $(LIBFLAGS))
+$(call stamp,$(OBJ_STAMP),$(CXX) $(CXXFLAGS) $(TOOLFLAGS) $(TESTFLAGS))
 
 # What single files are compiled with besides. armv7's NEON is no part of its base, nor are dot
 # products of aarch64's; the code of these files runs only where the CPU has them.
@@ -121,33 +134,37 @@ $(BUILD)/obj/src/kernels/arm/kernels_neon.o:         FILEFLAGS = $(NEON)
 $(BUILD)/obj/src/kernels/arm/kernels_neon_dotprod.o: FILEFLAGS = $(NEON) $(if $(ARM64),-march=armv8.2-a+dotprod)
 $(BUILD)/obj/src/kernels/generic/kernels_scalar.o:   FILEFLAGS = $(SCALAR)
 
-$(BUILD)/obj/src/%.o: src/%.cpp $(STAMP)
+$(BUILD)/obj/src/%.o: src/%.cpp $(LIB_STAMP)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(CXX) $(LIBFLAGS) $(CXXFLAGS) $(FILEFLAGS) -c -o $@ $<
-$(BUILD)/obj/tools/%.o: tools/%.cpp $(STAMP)
+$(OBJ)/tools/%.o: tools/%.cpp $(OBJ_STAMP)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ $<
-$(BUILD)/obj/tests/%.o: tests/%.cpp $(STAMP)
+$(OBJ)/tests/%.o: tests/%.cpp $(OBJ_STAMP)
 	$(call say,CXX)
-	$(Q)mkdir -p $(@D) && $(CXX) $(TESTFLAGS) $(CXXFLAGS) -O1 -g0 -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CXX) $(TESTFLAGS) $(CXXFLAGS) $(TESTLAST) -c -o $@ $<
 $(CONVERT_DATA): models/gpt2-merges.txt
-$(BUILD)/obj/tools/%.o: tools/%.S $(MODEL) $(STAMP)
+$(OBJ)/tools/%.o: tools/%.S $(MODEL) $(OBJ_STAMP)
 	$(call say,AS )
 	$(Q)mkdir -p $(@D) && $(CXX) -c -o $@ $<
 
-# Each public header compiles alone.
-HEADERS := $(patsubst include/%.h,$(BUILD)/obj/include/%.o,$(wildcard include/minigpt/*.h))
-$(BUILD)/obj/include/%.o: include/%.h $(STAMP)
-	$(Q)mkdir -p $(@D) && echo '#include "$*.h"' | $(CXX) $(TOOLFLAGS) $(CXXFLAGS) -c -o $@ -x c++ -
-
-# The program in README.md is compiled as it stands there.
-$(BUILD)/tests/example: README.md $(BUILD)/libminigpt.a
+# A program may be strict: each public header compiles alone, and the program in README.md as it
+# stands there.
+STRICT  := -Wconversion -Wsign-conversion -Werror
+HEADERS := $(patsubst include/%.h,$(OBJ)/include/%.o,$(wildcard include/minigpt/*.h))
+$(OBJ)/include/%.o: include/%.h $(OBJ_STAMP)
+	$(Q)mkdir -p $(@D) && echo '#include "$*.h"' | $(CXX) $(TOOLFLAGS) $(CXXFLAGS) $(STRICT) -c -o $@ -x c++ -
+$(BUILD)/tests/example: README.md $(LIB) $(OBJ_STAMP)
 	$(call say,CXX)
 	$(Q)mkdir -p $(@D) && sed -n '/^```cpp$$/,/^```$$/p' README.md | grep -v '^```' > $@.cpp
-	$(Q)$(CXX) $(TOOLFLAGS) $(CXXFLAGS) -o $@ $@.cpp $(BUILD)/libminigpt.a $(LINK) $(LDFLAGS)
+	$(Q)$(CXX) $(TOOLFLAGS) $(CXXFLAGS) $(STRICT) -o $@ $@.cpp $(LIB) $(LINK) $(LDFLAGS)
 
+RUN_TESTS = MINIGPT_BUILD=$(BUILD) MINIGPT_ISA=$(ISA) MINIGPT_WEIGHTS=$(WEIGHTS) $(if $(EMULATOR),MINIGPT_QUICK=1) \
+            $(EMULATOR) $(BUILD)/tests/$(1) $(if $(T),-tc='$(T)')
 test: all $(BUILD)/tests/run $(BUILD)/tests/example $(HEADERS)  ## build and run the tests; T='kernels*' runs some
-	MINIGPT_BUILD=$(BUILD) $(if $(EMULATOR),MINIGPT_QUICK=1) $(EMULATOR) $(BUILD)/tests/run $(if $(T),-tc='$(T)')
+	$(call RUN_TESTS,run)
+test-library: $(BUILD)/tests/library $(BUILD)/tests/example $(HEADERS)  ## those of the library alone
+	$(call RUN_TESTS,library)
 
 bench: all  ## speed on models of random weights, and of each op; SIZES='124M 355M' TYPES='f32 q8'
 	@MINIGPT_BUILD=$(BUILD) SIZES='$(SIZES)' TYPES='$(TYPES)' sh tools/bench/run.sh
@@ -170,6 +187,11 @@ format:  ## rewrite the sources as .clang-format says
 	@clang-format -i $(FORMATTED)
 check-format:  ## fail if format would change anything
 	@clang-format --dry-run -Werror $(FORMATTED)
+# The sources of other CPUs need their compilers.
+TIDIED = $(filter-out src/kernels/arm/%,$(filter src/%.cpp tools/common/%.cpp,$(shell git ls-files)))
+lint:  ## shellcheck, and clang-tidy with the checks of .clang-tidy
+	@shellcheck .ci/run $(shell git ls-files '*.sh')
+	@echo $(TIDIED) | xargs -n1 | xargs -P$$(nproc) -I{} clang-tidy --quiet {} -- -std=c++17 -Isrc -Iinclude -Itools
 
 clean:  ## remove build/
 	rm -rf build
@@ -177,8 +199,8 @@ clean:  ## remove build/
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile tools/firmware/firmware.mk | expand -t 16
 	@echo "variables: CXX CXXFLAGS LDFLAGS SANITIZE=address,undefined EMULATOR T V=1 DESTDIR PREFIX"
-	@echo "           ISA=scalar WEIGHTS=f16,q8 THREADS=0 MMAP=0 FILES=0 SIZE=1"
+	@echo "           ISA=scalar WEIGHTS=f16,q8 THREADS=0 MMAP=0 FILES=0 SIZE=1 WERROR=1"
 
-.PHONY: all test bench models install format check-format clean help
+.PHONY: all test test-library bench models install format check-format lint clean help
 .SECONDARY:
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(OBJ) -name '*.d' 2>/dev/null)

@@ -35,7 +35,8 @@ struct ForwardPass {
     size_t head_pieces() const {
         if (pass.n_wanted == 0)
             return 0;
-        uint64_t layer = uint64_t{config.n_embd} * (4 * uint64_t{config.n_embd} + 2 * config.n_ff);
+        uint64_t layer =
+            uint64_t{config.n_embd} * (4 * uint64_t{config.n_embd} + 2 * uint64_t{config.n_ff});
         uint64_t head = uint64_t{config.n_embd} * config.n_vocab;
         size_t n_panels = (config.n_vocab + kPanel - 1) / kPanel;
         uint64_t pieces = (head + layer - 1) / layer;

@@ -153,7 +153,7 @@ Status check_self_test(const void* section, size_t bytes, const Config& config) 
         memcpy(&test, p + i * sizeof test, sizeof test);
         if (test.n_ids == 0 || test.n_ids > kMaxSelfTestIds || test.n_ids > config.n_ctx) {
             return Status::error(Code::bad_file, "prompt %lu of the self-test has %lu ids",
-                                 static_cast<unsigned long>(i + 1),
+                                 static_cast<unsigned long>(i) + 1,
                                  static_cast<unsigned long>(test.n_ids));
         }
         n_ids += test.n_ids;

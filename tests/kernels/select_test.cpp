@@ -1,7 +1,10 @@
 // The tables and the choice among them.
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "minigpt/compute.h"
+#include "tests/element_types.h"
 #include "tests/kernels/support.h"
 #include "tests/threads.h"
 
@@ -27,8 +30,9 @@ TEST_CASE("kernels select: the best is the first that is present, and every entr
         const KernelTable& t = *kernel_choice(i).table;
         CHECK(strcmp(t.name, kernel_choice(i).name) == 0);
         for (size_t type = 0; type < kKernelTypes; ++type)
-            CHECK((t.panel_gemm[type] != nullptr) == ((kComputed >> type & 1) != 0));
-        CHECK((t.widen_q8 != nullptr) == ((kComputed & weights::q8) != 0));
+            CHECK((t.panel_gemm[type] != nullptr) ==
+                  test::is_computed(static_cast<ElementType>(type)));
+        CHECK((t.widen_q8 != nullptr) == test::is_computed(ElementType::q8));
         CHECK(bool(t.quantize != nullptr));
         CHECK(bool(t.interleave != nullptr));
         CHECK(bool(t.add != nullptr));
@@ -40,6 +44,24 @@ TEST_CASE("kernels select: the best is the first that is present, and every entr
         CHECK(bool(t.read_streams != nullptr));
         for (auto f : {t.gelu_tanh, t.gelu_erf, t.exp, t.log, t.tanh, t.erf})
             CHECK(bool(f != nullptr));
+    }
+}
+
+TEST_CASE("kernels select: the build has what make's ISA and WEIGHTS ask for, and nothing else") {
+    const char* isa = getenv("MINIGPT_ISA");
+    if (isa != nullptr && *isa != '\0') {
+        CHECK(strcmp(kernel_choice(0).name, isa) == 0);
+        CHECK(kernel_choice(1).name == nullptr);
+    }
+    const char* weights = getenv("MINIGPT_WEIGHTS");
+    if (weights == nullptr)
+        return;
+    std::string names = std::string(",") + weights + ",";
+    for (size_t i = 0; i < kKernelTypes; ++i) {
+        ElementType type = static_cast<ElementType>(i);
+        bool asked = names == ",," || type == ElementType::f32 ||
+                     names.find(std::string(",") + name_of(type) + ",") != std::string::npos;
+        CHECK(test::is_computed(type) == asked);
     }
 }
 

@@ -277,10 +277,6 @@ TEST_CASE("session: every table and every number of threads give the same bits")
         }
     }
     MESSAGE("tables compared: ", n_tables);
-#if defined(MINIGPT_ISA_scalar)
-    CHECK(std::string(Compute().isa()) == "scalar");
-    CHECK(n_tables == 1);
-#endif
 }
 
 TEST_CASE("session: subnormal weights are no zeros, under any table that is asked for") {

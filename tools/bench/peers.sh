@@ -15,7 +15,7 @@ set -eu
 build=${MINIGPT_BUILD:-build}
 here=$(dirname "$0")/peers
 threads=1 rounds=5 n_prefill=512 n_decode=128
-model= llama= gguf=
+model='' llama='' gguf=''
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : > "$work/peers"
@@ -100,11 +100,11 @@ fi
 [ -n "$model" ] || exit 0
 
 from_json() {
-    tr ',{}' '\n\n\n' | sed -n 's/^ *"\(prefill\|decode\)_tok_s" *: *\([0-9.eE+-]*\) *$/\1 \2/p'
+    tr ',{}' '[\n*]' | sed -n 's/^ *"\(prefill\|decode\)_tok_s" *: *\([0-9.eE+-]*\) *$/\1 \2/p'
 }
 # llama-bench prints one object for each test: n_prompt, n_gen and avg_ts tell them apart.
 from_llama() {
-    tr ',{}' '\n\n\n' | awk -F: '
+    tr ',{}' '[\n*]' | awk -F: '
         /"n_prompt"/ { p = $2 + 0 }
         /"avg_ts"/ { print (p > 0 ? "prefill " : "decode ") $2 + 0 }'
 }

@@ -11,7 +11,7 @@ python=${PYTHON:-/usr/bin/python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for round in $(seq "$rounds"); do
+for _ in $(seq "$rounds"); do
     printf 'train:   '
     "$build/train" "$text" -o "$work/m.mgpt" --layers 4 --heads 4 --embd 128 --ctx 64 --batch 12 \
         --iters 2000 --sample 0 --eval-every 2000 --stop-after 200 --force -t "$threads" |

@@ -15,7 +15,7 @@ cell() {
     [ -n "$digest" ] || { cat $out/text; echo 'digests: the demo failed'; exit 1; } >&2
     text=$(grep -v -e '^half' -e '^verify' -e '^digest' -e '^memory' $out/text | cksum | cut -d' ' -f1)
     printf ' | %s %s' "$digest" "$text"
-    echo "$digest $text" >> $out/$type
+    echo "$digest $text" >> "$out/$type"
 }
 
 # row TARGET VARIABLES...: a build, on this machine or under an emulator.
@@ -24,7 +24,7 @@ row() {
     shift
     for type in $types; do
         for to in /dev/null $out/text; do  # to build it, and to run it
-            make -s --no-print-directory demo FIRMWARE_TYPE=$type "$@" > $to
+            make -s --no-print-directory demo FIRMWARE_TYPE="$type" "$@" > "$to"
         done
         cell >> $out/table
     done
@@ -36,7 +36,7 @@ board() {
     printf '| %s' "$1, $2" >> $out/table
     for type in $types; do
         elf=build/firmware/$1-$type.elf
-        make -s "$elf" FIRMWARE_TYPE=$type > /dev/null
+        make -s "$elf" FIRMWARE_TYPE="$type" > /dev/null
         timeout 600 qemu-system-arm -M "$1" -display none -monitor none -serial none \
             -semihosting-config enable=on,target=native -kernel "$elf" > $out/text 2>&1
         cell >> $out/table
@@ -58,7 +58,7 @@ row 'RISC-V 64' CXX=riscv64-linux-gnu-g++ EMULATOR='qemu-riscv64 -L /usr/riscv64
 board mps2-an500 'Cortex-M7'
 board mps3-an547 'Cortex-M55'
 for type in $types; do
-    [ "$(sort -u $out/$type | wc -l)" = 1 ] || { echo "digests: they differ for $type" >&2; exit 1; }
+    [ "$(sort -u "$out/$type" | wc -l)" = 1 ] || { echo "digests: they differ for $type" >&2; exit 1; }
 done
 cat $out/table
 {
@@ -66,7 +66,7 @@ cat $out/table
     echo '|---|---|---|---|---|'
     printf '| %s' $(($(wc -l < $out/table) - 2))
     for type in $types; do
-        printf ' | %s' "$(head -1 $out/$type)"
+        printf ' | %s' "$(head -1 "$out/$type")"
     done
     echo ' |'
 } > $out/readme

@@ -21,11 +21,11 @@ kept() {
 # row VARIABLES...: builds the library so, links and runs the demo.
 row() {
     for to in /dev/null $out/text; do  # to build it, and to run it
-        make -s --no-print-directory demo "$@" LDFLAGS="-Wl,-Map=$out/map" > $to
+        make -s --no-print-directory demo "$@" LDFLAGS="-Wl,-Map=$out/map" > "$to"
     done
     [ -f $out/expected ] || cp $out/text $out/expected
     cmp $out/text $out/expected >&2
-    echo "| \`$(echo make "$@")\` | $(kept $out/map) |"
+    echo "| \`make $*\` | $(kept $out/map) |"
 }
 
 rm -f build/*/demo-q8 build/demo-q8 $out/expected
