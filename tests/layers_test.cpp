@@ -92,6 +92,24 @@ TEST_CASE("layers: no include of convert crosses the table of its rooms") {
     }
 }
 
+TEST_CASE("layers: an include in tools/ is a path from there, or a public header") {
+    const std::regex include("^\\s*#\\s*include \"([^\"]*)\".*");
+    size_t n = for_each_line("tools", [&](const std::string& file, const std::string& line) {
+        std::smatch match;
+        // Boards' compilers have the library's folders alone.
+        if (file.compare(0, 15, "tools/firmware/") == 0 || !std::regex_match(line, match, include))
+            return;
+        const std::string path = match[1];
+        CAPTURE(file);
+        CAPTURE(path);
+        CHECK(path.find("..") == std::string::npos);
+        CHECK(path.find('/') != std::string::npos);
+        const char* folder = path.compare(0, 8, "minigpt/") == 0 ? "include/" : "tools/";
+        CHECK(fs::is_regular_file(folder + path));
+    });
+    CHECK(n > 0);
+}
+
 TEST_CASE("layers: the library neither prints, exits, aborts, throws nor reads the environment") {
     std::regex forbidden(
         "\\b(printf|puts|putchar|perror|exit|_exit|abort|getenv|secure_getenv|assert|throw)\\s*\\(|"

@@ -1,11 +1,11 @@
-// How gpt2 and lesson give up: one line on stderr and an exit status.
+// How programs give up: one line on stderr and an exit status.
 #pragma once
 
 #include <string>
 
 #include "minigpt/status.h"
 
-namespace minigpt::cli {
+namespace minigpt::tools {
 
 constexpr int kDone = 0;
 constexpr int kRefused = 1;  // the input or the model
@@ -17,9 +17,6 @@ struct Error {
     std::string message;  // names the thing first: "PATH: what is wrong"
 };
 
-// printf into a string.
-std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
-
 // printf-like; throw an Error of status kRefused or kMisused.
 [[noreturn]] void refuse(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 [[noreturn]] void misuse(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
@@ -30,4 +27,4 @@ void require(const Status& status, const std::string& thing);
 // Writes "program: message" as one line on stderr: bytes that would end or hide it become '?'.
 void print_line(const std::string& message, const char* program = "gpt2");
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::tools

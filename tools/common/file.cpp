@@ -17,7 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace minigpt::convert {
+namespace minigpt::tools {
 namespace {
 
 static_assert(sizeof(off_t) == 8, "files are longer than 2 GB");
@@ -181,11 +181,6 @@ std::string name_of_path(const std::string& path) {
     return text.substr(text.rfind('/') + 1);
 }
 
-bool ends_with(const std::string& text, const char* ending) {
-    size_t n = strlen(ending);
-    return text.size() >= n && text.compare(text.size() - n, n, ending) == 0;
-}
-
 Status within(const std::string& what, const Status& status) {
     if (status.ok())
         return status;
@@ -198,21 +193,4 @@ Status within(const std::string& what, const Status& status) {
                          status.message());
 }
 
-std::string shown(const std::string& text) {
-    std::string out = text.substr(0, 80);
-    for (char& c : out) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    }
-    return text.size() > 80 ? out + "..." : out;
-}
-
-std::string shape_text(const std::vector<uint64_t>& shape) {
-    std::string text = "[";
-    for (size_t i = 0; i < shape.size() && i < 8; i++) {
-        text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-    }
-    return text + (shape.size() > 8 ? ", ...]" : "]");
-}
-
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

@@ -1,4 +1,4 @@
-// Files and folders, in 64-bit offsets on every machine; and small helpers for messages.
+// Files, folders and paths, in 64-bit offsets on every machine.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "common/output.h"
+#include "common/text.h"
 #include "minigpt/status.h"
 
-namespace minigpt::convert {
-
-using cli::grouped;
-using cli::plural;
+namespace minigpt::tools {
 
 // A regular file, open for reading at any offset. Errors: io, with the system's reason.
 class File {
@@ -72,15 +69,8 @@ Status list_folder(const std::string& path, std::vector<std::string>* names);
 std::string join(const std::string& folder, const std::string& name);
 std::string folder_of(const std::string& path);     // "." where the path has no slash
 std::string name_of_path(const std::string& path);  // its last part; of the real path for "."
-bool ends_with(const std::string& text, const char* ending);
 
 // The same error, its message led by `what: `, of which a long one loses its beginning.
 Status within(const std::string& what, const Status& status);
 
-// A text from a file as a message may show it: no control characters, at most 80 bytes.
-std::string shown(const std::string& text);
-
-// [50257, 768]
-std::string shape_text(const std::vector<uint64_t>& shape);
-
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

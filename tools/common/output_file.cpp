@@ -15,7 +15,7 @@
 
 #include "common/file.h"
 
-namespace minigpt::convert {
+namespace minigpt::tools {
 namespace {
 
 std::string name_of_descriptor(int fd) {
@@ -113,4 +113,4 @@ Status OutputFile::commit() {
     return Status();
 }
 
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

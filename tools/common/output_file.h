@@ -6,7 +6,7 @@
 
 #include "minigpt/status.h"
 
-namespace minigpt::convert {
+namespace minigpt::tools {
 
 // Written beside its place and put there by commit(), which replaces what was there. Without it,
 // nothing is left. Errors: io, with the system's reason.
@@ -32,4 +32,4 @@ private:
     std::string path_, temporary_;
 };
 
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

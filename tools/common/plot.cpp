@@ -5,8 +5,9 @@
 
 #include "common/error.h"
 #include "common/svg.h"
+#include "common/text.h"
 
-namespace minigpt::cli {
+namespace minigpt::tools {
 namespace {
 
 using Anchor = Picture::Anchor;
@@ -169,4 +170,4 @@ std::string bar_plot(const Plot& plot, const std::vector<std::string>& names) {
     return picture.svg();
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::tools

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace minigpt::cli {
+namespace minigpt::tools {
 
 struct Series {
     std::string name;
@@ -25,4 +25,4 @@ std::string line_plot(const Plot& plot, const std::vector<double>& x, Scale scal
 // where there is one series.
 std::string bar_plot(const Plot& plot, const std::vector<std::string>& names);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::tools

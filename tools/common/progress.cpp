@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-namespace minigpt::convert {
+namespace minigpt::tools {
 
 ProgressLine::ProgressLine()
     : is_terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
@@ -64,4 +64,4 @@ std::string progress_text(const std::string& job, uint64_t done, uint64_t total,
     return job + part + left;
 }
 
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

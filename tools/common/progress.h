@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace minigpt::convert {
+namespace minigpt::tools {
 
 // Rewrites one line of stderr, a few times a second, if stderr is a terminal; the line is gone
 // when the object is. Otherwise it writes nothing.
@@ -38,4 +38,4 @@ std::string progress_text(uint64_t done, uint64_t total, double seconds);
 // "attention:  45%, 12 s left"
 std::string progress_text(const std::string& job, uint64_t done, uint64_t total, double seconds);
 
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

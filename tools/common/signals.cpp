@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 
-namespace minigpt::cli {
+namespace minigpt::tools {
 namespace {
 
 // What the handler may touch: made before, written by one call.
@@ -79,4 +79,4 @@ void release_interrupts() {
     }
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::tools

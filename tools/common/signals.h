@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace minigpt::cli {
+namespace minigpt::tools {
 
 // A closed pipe and a file that may not grow become errors of write, told like any other. A mapped
 // file that is cut short while it is used (SIGBUS) ends the program with one line and status 1. A
@@ -24,4 +24,4 @@ bool is_interrupted();
 // All is saved: those signals end the program again.
 void release_interrupts();
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::tools

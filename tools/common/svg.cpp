@@ -3,9 +3,10 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "common/text.h"
 #include "common/utf8.h"
 
-namespace minigpt::cli {
+namespace minigpt::tools {
 namespace {
 
 // Text has a contrast of 4.5 and more to what it lies on, lines of 3 and more. What knows no color
@@ -133,8 +134,9 @@ std::string xml(const std::string& text) {
     std::string out;
     for (size_t at = 0; at < text.size();) {
         const unsigned char* bytes = reinterpret_cast<const unsigned char*>(text.data()) + at;
-        size_t n = convert::utf8_length(bytes, text.size() - at);
-        if (n == 0 || *bytes < 0x20 || *bytes == 0x7f || is_no_character(bytes, n)) {
+        const Utf8Piece piece = utf8_piece(text, at);
+        const size_t n = piece.n_bytes;
+        if (!piece.is_valid || *bytes < 0x20 || *bytes == 0x7f || is_no_character(bytes, n)) {
             out += '?';
         } else if (n == 1 && strchr("<>&\"", *bytes) != nullptr) {
             out += *bytes == '<'   ? "&lt;"
@@ -144,9 +146,9 @@ std::string xml(const std::string& text) {
         } else {
             out.append(text, at, n);
         }
-        at += n == 0 ? 1 : n;
+        at += n;
     }
     return out;
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::tools

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace minigpt::cli {
+namespace minigpt::tools {
 
 // A picture on a card of its own: light, or dark where the reader's system is. Lengths are pixels
 // from the upper left corner. What is drawn later lies above. Series are told apart by their color
@@ -51,4 +51,4 @@ private:
 // question marks.
 std::string xml(const std::string& text);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::tools

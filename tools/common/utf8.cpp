@@ -1,34 +1,34 @@
 #include "common/utf8.h"
 
-namespace minigpt::convert {
+namespace minigpt::tools {
 
-size_t utf8_length(const unsigned char* p, size_t n) {
-    auto tail = [&](size_t i, unsigned low, unsigned high) {
-        return i < n && p[i] >= low && p[i] <= high;
+Utf8Piece utf8_piece(std::string_view text, size_t at) {
+    auto byte = [&](size_t i) -> unsigned {
+        return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;
     };
-    unsigned c = p[0];
-    if (c < 0x80)
-        return 1;
-    if (c >= 0xc2 && c <= 0xdf)
-        return tail(1, 0x80, 0xbf) ? 2 : 0;
-    if (c >= 0xe0 && c <= 0xef) {
-        bool ok = tail(1, c == 0xe0 ? 0xa0 : 0x80, c == 0xed ? 0x9f : 0xbf) && tail(2, 0x80, 0xbf);
-        return ok ? 3 : 0;
-    }
-    if (c >= 0xf0 && c <= 0xf4) {
-        bool ok = tail(1, c == 0xf0 ? 0x90 : 0x80, c == 0xf4 ? 0x8f : 0xbf) &&
-                  tail(2, 0x80, 0xbf) && tail(3, 0x80, 0xbf);
-        return ok ? 4 : 0;
-    }
-    return 0;
+    const unsigned first = byte(0);
+    if (first < 0x80)
+        return {1, true};
+    if (first < 0xc2 || first > 0xf4)
+        return {1, false};
+    const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    // No overlong forms, no surrogates, nothing past U+10FFFF.
+    const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (byte(1) < low || byte(1) > high)
+        return {1, false};
+    size_t n = 2;
+    while (n < length && (byte(n) & 0xc0) == 0x80)
+        n++;
+    return {n, n == length};
 }
 
 bool is_utf8(std::string_view text) {
-    const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());
-    for (size_t at = 0, n; at < text.size(); at += n) {
-        n = utf8_length(p + at, text.size() - at);
-        if (n == 0)
+    for (size_t at = 0; at < text.size();) {
+        Utf8Piece piece = utf8_piece(text, at);
+        if (!piece.is_valid)
             return false;
+        at += piece.n_bytes;
     }
     return true;
 }
@@ -64,4 +64,4 @@ uint32_t next_code_point(const std::string& text, size_t* at) {
     return code;
 }
 
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

@@ -6,11 +6,15 @@
 #include <string>
 #include <string_view>
 
-namespace minigpt::convert {
+namespace minigpt::tools {
 
-// The length of the well-formed sequence that p[0 ... n - 1] begins with (Unicode 15, table 3-7);
-// 0 where it is none. n > 0.
-size_t utf8_length(const unsigned char* p, size_t n);
+// What a text goes on with: a well-formed sequence (Unicode 15, table 3-7), or the longest
+// beginning of one that it could have been, at least a byte: a maximal subpart (table 3-8).
+struct Utf8Piece {
+    size_t n_bytes;
+    bool is_valid;
+};
+Utf8Piece utf8_piece(std::string_view text, size_t at);  // at < text.size()
 
 // Whether all of it is well formed.
 bool is_utf8(std::string_view text);
@@ -21,4 +25,4 @@ void append_utf8(uint32_t code, std::string* text);
 // Reads the code point at text[*at ...], a valid UTF-8 string, and moves past it.
 uint32_t next_code_point(const std::string& text, size_t* at);
 
-}  // namespace minigpt::convert
+}  // namespace minigpt::tools

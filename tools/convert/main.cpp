@@ -67,7 +67,7 @@ constexpr char kHelp[] =
     "Exit status: 0 done, 1 SRC was refused, 2 the command line was wrong.\n";
 
 void say(const std::string& path, const std::string& what) {
-    minigpt::cli::print_line(path + ": " + what, g_program.c_str());
+    minigpt::tools::print_line(path + ": " + what, g_program.c_str());
 }
 
 // To stdout; the exit status. Whoever closed the pipe wants to hear no more.
@@ -80,7 +80,7 @@ int print(const std::string& text) {
 }
 
 int wrong_usage(const char* what, const char* argument) {
-    minigpt::cli::print_line(std::string(what) + argument, g_program.c_str());
+    minigpt::tools::print_line(std::string(what) + argument, g_program.c_str());
     fputs(usage().c_str(), stderr);
     return 2;
 }
@@ -204,7 +204,7 @@ int run(const Options& options) {
     } else if (!options.emit.empty()) {
         failure = minigpt::convert::emit(options, &listing);
     } else {
-        minigpt::convert::ProgressLine line;
+        minigpt::tools::ProgressLine line;
         auto show = [&](uint64_t done, uint64_t total) { line.show(done, total); };
         failure = minigpt::convert::convert(options, show, &report);
     }
@@ -223,8 +223,8 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
     if (argc > 0 && argv[0][0] != '\0')
-        g_program = minigpt::convert::name_of_path(argv[0]);
-    minigpt::cli::take_signals(g_program);
+        g_program = minigpt::tools::name_of_path(argv[0]);
+    minigpt::tools::take_signals(g_program);
     Options options;
     try {
         int status = parse(argc, argv, &options);

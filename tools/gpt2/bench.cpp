@@ -5,10 +5,11 @@
 
 #include "common/error.h"
 #include "common/output.h"
+#include "common/text.h"
 #include "gpt2/commands.h"
 #include "minigpt/limits.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 constexpr size_t kPromptOfChild = 5;
@@ -118,4 +119,4 @@ void bench(const Options& options) {
     out.finish();
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -12,7 +12,7 @@
 #include "minigpt/compute.h"
 #include "minigpt/model.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 
 // The repeats of one measurement.
 struct Samples {
@@ -117,4 +117,4 @@ struct BenchResult {
 std::string bench_json(const BenchResult& result);
 std::string bench_text(const BenchResult& result);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -17,7 +17,7 @@
 
 extern "C" char** environ;
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
@@ -171,4 +171,4 @@ std::optional<Child> run_child(const Options& options, size_t n_prompt) {
     return Child{taken.count(), static_cast<uint64_t>(usage.ru_maxrss) * kUnit};
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

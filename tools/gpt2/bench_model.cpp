@@ -6,7 +6,7 @@
 #include "common/error.h"
 #include "gpt2/bench.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 constexpr size_t kPanel = 16;    // outputs in a panel; models/FORMAT.md
@@ -140,4 +140,4 @@ double ModelRunner::decode_at(size_t depth, size_t n_tokens) {
            });
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

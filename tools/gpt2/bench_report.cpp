@@ -2,10 +2,11 @@
 #include <algorithm>
 
 #include "common/error.h"
-#include "common/output.h"
+#include "common/json.h"
+#include "common/text.h"
 #include "gpt2/bench.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 double ratio(double a, double b) {
@@ -124,4 +125,4 @@ std::string bench_text(const BenchResult& r) {
     return out;
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -3,7 +3,7 @@
 
 #include "gpt2/options.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 
 void generate(const Options& options);
 void tokenize(const Options& options);
@@ -15,4 +15,4 @@ void bench(const Options& options);
 void compare(const Options& options);
 void verify(const Options& options);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

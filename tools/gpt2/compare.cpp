@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "common/json.h"
 #include "common/output.h"
 #include "common/progress.h"
+#include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/input.h"
 #include "gpt2/loaded.h"
@@ -13,7 +15,7 @@
 #include "minigpt/generate.h"
 #include "minigpt/ops.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 // Logits held of each model at once: as many rows as fit, or one.
@@ -93,7 +95,7 @@ void compare_row(Side& a, Side& b, size_t i, int32_t id, Comparison* sum) {
 Comparison compare_ids(Side& a, Side& b, const std::vector<int32_t>& ids, size_t n_ctx,
                        size_t stride, size_t n_rows) {
     Comparison sum;
-    convert::ProgressLine line;
+    ProgressLine line;
     std::vector<Row> rows;
     for_each_window(ids.size(), n_ctx, stride, [&](size_t begin, size_t n, size_t first) {
         const int32_t* window = ids.data() + begin;
@@ -175,4 +177,4 @@ void compare(const Options& options) {
     out.finish();
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 constexpr unsigned kReadsIds = kGenerate | kLogits | kScore | kCompare;
@@ -146,4 +146,4 @@ const CommandInfo& info(Command command) {
     return kCommands[i];
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

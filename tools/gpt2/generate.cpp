@@ -7,13 +7,15 @@
 #include <random>
 
 #include "common/error.h"
+#include "common/json.h"
 #include "common/output.h"
+#include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/input.h"
 #include "gpt2/loaded.h"
 #include "minigpt/generate.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 // 53 bits: the seed then survives every JSON reader.
@@ -194,4 +196,4 @@ void generate(const Options& options) {
     printer.finish(piece.finish, seed, note);
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

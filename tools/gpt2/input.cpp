@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 30;
@@ -71,4 +71,4 @@ Input read_input(const Options& options) {
     return input;
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -7,7 +7,7 @@
 
 #include "gpt2/options.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 
 // A prompt before the model has seen it.
 struct Input {
@@ -21,4 +21,4 @@ struct Input {
 // (misuse). At most 1 GiB. Throws Error.
 Input read_input(const Options& options);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -3,11 +3,13 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "common/json.h"
 #include "common/output.h"
+#include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/loaded.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 const struct {
@@ -226,4 +228,4 @@ void inspect(const Options& options) {
     out.finish();
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

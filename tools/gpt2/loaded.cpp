@@ -9,13 +9,13 @@
 #include <memory>
 
 #include "common/error.h"
-#include "common/output.h"
 #include "common/signals.h"
+#include "common/text.h"
 
 extern "C" const unsigned char minigpt_bundled_model[];
 extern "C" const unsigned char minigpt_bundled_model_end[];
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 constexpr size_t kLogitsBytes = size_t{4} << 20;
@@ -172,4 +172,4 @@ void run_ids(Session& session, const Options& options, const int32_t* ids, size_
     }
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -13,7 +13,7 @@
 #include "minigpt/model.h"
 #include "minigpt/tokenizer.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 
 struct Loaded {
     // Opens the model and its vocabulary, and compares it with its checksums unless --no-check.
@@ -44,4 +44,4 @@ using TakeLogits = std::function<void(size_t i, const float* logits)>;
 void run_ids(Session& session, const Options& options, const int32_t* ids, size_t n_ids,
              size_t first, const TakeLogits& take);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

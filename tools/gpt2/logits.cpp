@@ -1,11 +1,12 @@
 // gpt2 logits: what the model says after the last token, or after each, as JSON.
 #include "common/error.h"
+#include "common/json.h"
 #include "common/output.h"
 #include "gpt2/commands.h"
 #include "gpt2/input.h"
 #include "gpt2/loaded.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 void write_row(Output& out, const float* row, size_t n) {
@@ -40,4 +41,4 @@ void logits(const Options& options) {
     out.finish();
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -7,11 +7,12 @@
 #include "common/error.h"
 #include "common/output.h"
 #include "common/signals.h"
+#include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/options.h"
 #include "minigpt/compute.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 const char kVersion[] = "0.1";
@@ -75,9 +76,9 @@ int run(const std::vector<std::string>& args) {
 }
 
 }  // namespace
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2
 
 int main(int argc, char** argv) {
-    minigpt::cli::take_signals("gpt2");
-    return minigpt::cli::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+    minigpt::gpt2::take_signals("gpt2");
+    return minigpt::gpt2::run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "common/output.h"
+#include "common/text.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 constexpr size_t kHelpColumn = 25;
@@ -257,4 +257,4 @@ std::string help_text(Command command, bool named) {
     return out;
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "common/error.h"
 #include "minigpt/generate.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
+
+using namespace tools;
 
 // The subcommands, as bits: a flag says which of them take it.
 enum Command : unsigned {
@@ -128,4 +131,4 @@ Options parse(const std::vector<std::string>& args);
 // What `gpt2 --help` (no subcommand named) and `gpt2 NAME --help` print.
 std::string help_text(Command command, bool named);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

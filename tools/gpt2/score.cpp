@@ -3,8 +3,10 @@
 #include <cstdio>
 
 #include "common/error.h"
+#include "common/json.h"
 #include "common/output.h"
 #include "common/progress.h"
+#include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/input.h"
 #include "gpt2/loaded.h"
@@ -12,7 +14,7 @@
 #include "minigpt/generate.h"
 #include "minigpt/ops.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 struct Prediction {
@@ -37,7 +39,7 @@ size_t text_bytes(const Tokenizer& tokenizer, int32_t id) {
 Score score_ids(Session& session, const Options& options, const std::vector<int32_t>& ids,
                 size_t stride, const Loaded& loaded) {
     Score score;
-    convert::ProgressLine line;
+    ProgressLine line;
     size_t n_vocab = session.config().n_vocab;
     for_each_window(ids.size(), session.n_ctx(), stride, [&](size_t begin, size_t n, size_t first) {
         const int32_t* window = ids.data() + begin;
@@ -103,4 +105,4 @@ void score(const Options& options) {
     out.finish();
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -5,7 +5,7 @@
 #include "gpt2/input.h"
 #include "gpt2/loaded.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 
 void tokenize(const Options& options) {
     Input input = read_input(options);
@@ -34,4 +34,4 @@ void detokenize(const Options& options) {
     out.finish();
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -4,17 +4,18 @@
 #include "common/error.h"
 #include "common/output.h"
 #include "common/progress.h"
+#include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/loaded.h"
 #include "minigpt/compute.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 namespace {
 
 // The tensors once more before verify() takes all of it, where someone waits and watches: the
 // slowest part is to bring a large file in.
 Status check_shown(const Loaded& loaded) {
-    convert::ProgressLine line;
+    ProgressLine line;
     uint64_t done = 0;
     for (size_t i = 0; line.is_terminal() && i < loaded.model.n_tensors(); i++) {
         MINIGPT_TRY(loaded.model.check_tensor(i, loaded.compute));
@@ -45,4 +46,4 @@ void verify(const Options& options) {
         throw Error{kRefused, loaded.name + ": differs from what was converted"};
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

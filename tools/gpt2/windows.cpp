@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "common/error.h"
-#include "common/output.h"
+#include "common/text.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 
 size_t checked_stride(const Options& options, size_t n_ctx) {
     size_t stride = options.stride.value_or(n_ctx);
@@ -44,4 +44,4 @@ void for_each_window(size_t n_ids, size_t n_ctx, size_t stride, const TakeWindow
     }
 }
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

@@ -9,7 +9,7 @@
 #include "gpt2/loaded.h"
 #include "gpt2/options.h"
 
-namespace minigpt::cli {
+namespace minigpt::gpt2 {
 
 // --stride, or n_ctx without it; more than that is misuse.
 size_t checked_stride(const Options& options, size_t n_ctx);
@@ -29,4 +29,4 @@ std::vector<int32_t> ids_to_predict(const Input& input, const Options& options,
 using TakeWindow = std::function<void(size_t begin, size_t n, size_t first)>;
 void for_each_window(size_t n_ids, size_t n_ctx, size_t stride, const TakeWindow& take);
 
-}  // namespace minigpt::cli
+}  // namespace minigpt::gpt2

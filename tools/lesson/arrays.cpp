@@ -8,7 +8,7 @@
 
 namespace minigpt::lesson {
 
-using cli::require;
+using tools::require;
 
 Workspace::~Workspace() {
     ::operator delete(data_, std::align_val_t(64));

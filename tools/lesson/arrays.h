@@ -40,7 +40,7 @@ private:
     size_t n_bytes_ = 0;
 };
 
-// What the lessons compute with. Each throws cli::Error where an op refuses.
+// What the lessons compute with. Each throws tools::Error where an op refuses.
 class Math {
 public:
     explicit Math(const Compute& compute) : compute_(compute) {}

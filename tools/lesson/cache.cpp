@@ -4,15 +4,15 @@
 #include <memory>
 
 #include "common/error.h"
-#include "common/output.h"
 #include "common/plot.h"
+#include "common/text.h"
 #include "lesson/lesson.h"
 #include "minigpt/model.h"
 
 namespace minigpt::lesson {
 namespace {
 
-using cli::require;
+using tools::require;
 
 // A small model of random weights, in memory.
 class RandomModel {
@@ -152,10 +152,10 @@ std::string spelled_out(const Costs& costs, const Terms& terms) {
     std::string products, sum;
     for (const auto& [cost, times] : factors) {
         const char* plus = products.empty() ? "" : " + ";
-        products += plus + cli::grouped(cost) + " * " + cli::grouped(times);
-        sum += plus + cli::grouped(cost * times);
+        products += plus + tools::grouped(cost) + " * " + tools::grouped(times);
+        sum += plus + tools::grouped(cost * times);
     }
-    return products + " = " + sum + " = " + cli::grouped(terms.sum(costs));
+    return products + " = " + sum + " = " + tools::grouped(terms.sum(costs));
 }
 
 void show_sums(Page& page, const Config& config, const Text& with, const Text& without) {
@@ -165,9 +165,9 @@ void show_sums(Page& page, const Config& config, const Text& with, const Text& w
         "A  in the layer's matrices  n_embd * (4 n_embd + 2 n_ff) = %u * (4 * %u + 2 * %u) = %s\n"
         "B  for each row it meets    2 n_embd                     = 2 * %u               = %s\n"
         "C  in the output head       n_embd * n_vocab             = %u * %u              = %s",
-        config.n_embd, config.n_embd, config.n_ff, cli::grouped(costs.matrices).c_str(),
-        config.n_embd, cli::grouped(costs.meeting).c_str(), config.n_embd, config.n_rows,
-        cli::grouped(costs.head).c_str());
+        config.n_embd, config.n_embd, config.n_ff, tools::grouped(costs.matrices).c_str(),
+        config.n_embd, tools::grouped(costs.meeting).c_str(), config.n_embd, config.n_rows,
+        tools::grouped(costs.head).c_str());
     page.say(
         "A: q, k, v and the output take n_embd * n_embd each, the two matrices of the MLP n_embd * "
         "n_ff each. B: a query meets a key, and a share a value. C: only the last row of a step "
@@ -196,10 +196,10 @@ void show_work(Page& page, const Config& config, const Text& with, const Text& w
     for (size_t i = 0; i < with.work.size(); i++) {
         const Work &a = with.work[i], &b = without.work[i];
         counted = counted && a.rows == a.n_tokens && b.rows == a.n_tokens * (a.n_tokens + 1) / 2;
-        std::string name = cli::grouped(a.n_tokens);
+        std::string name = tools::grouped(a.n_tokens);
         rows.push_back(
-            {name, cli::grouped(a.rows), cli::grouped(b.rows), cli::grouped(a.multiply_adds),
-             cli::grouped(b.multiply_adds),
+            {name, tools::grouped(a.rows), tools::grouped(b.rows), tools::grouped(a.multiply_adds),
+             tools::grouped(b.multiply_adds),
              number(static_cast<double>(b.multiply_adds) / static_cast<double>(a.multiply_adds),
                     1)});
         times.push_back(
@@ -218,12 +218,12 @@ void show_work(Page& page, const Config& config, const Text& with, const Text& w
 
 void draw_work(Page& page, const Text& with, const Text& without) {
     std::vector<double> x;
-    cli::Plot work = {"Multiply-adds until a text has T tokens",
-                      "T, tokens",
-                      "multiply-adds",
-                      {{"with the cache", {}}, {"without", {}}}};
-    cli::Plot time = work;
-    time.title = cli::format("Time until a text has T tokens, median of %zu runs", kRuns);
+    tools::Plot work = {"Multiply-adds until a text has T tokens",
+                        "T, tokens",
+                        "multiply-adds",
+                        {{"with the cache", {}}, {"without", {}}}};
+    tools::Plot time = work;
+    time.title = tools::format("Time until a text has T tokens, median of %zu runs", kRuns);
     time.y_name = "milliseconds";
     for (size_t i = 0; i < with.work.size(); i++) {
         x.push_back(static_cast<double>(with.work[i].n_tokens));
@@ -233,8 +233,8 @@ void draw_work(Page& page, const Text& with, const Text& without) {
             time.series[s].y.push_back(std::max(each.seconds, 1e-9) * 1e3);
         }
     }
-    page.picture("cache-work.svg", cli::line_plot(work, x, cli::Scale::logarithmic));
-    page.picture("cache-time.svg", cli::line_plot(time, x, cli::Scale::logarithmic));
+    page.picture("cache-work.svg", tools::line_plot(work, x, tools::Scale::logarithmic));
+    page.picture("cache-time.svg", tools::line_plot(time, x, tools::Scale::logarithmic));
 }
 
 // The same sum for GPT-2 small, without a run.
@@ -255,7 +255,7 @@ void show_gpt2(Page& page) {
         "GPT-2 small (n_layer = 12, n_embd = 768, n_ff = 3072, n_vocab = 50257), counted the same "
         "way for a text of 1,024 tokens: %s multiply-adds with the cache, %s without it. That is "
         "%.0f times as many.",
-        cli::grouped(with).c_str(), cli::grouped(without).c_str(), ratio);
+        tools::grouped(with).c_str(), tools::grouped(without).c_str(), ratio);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "common/output.h"
 #include "common/plot.h"
+#include "common/text.h"
 #include "lesson/lesson.h"
 #include "minigpt/weights.h"
 
@@ -23,12 +23,12 @@ Config gpt2_config(uint32_t n_layer, uint32_t n_embd, uint32_t n_head, bool tied
 }
 
 std::string millions(uint64_t n) {
-    return cli::format("%.1f M", static_cast<double>(n) / 1e6);
+    return tools::format("%.1f M", static_cast<double>(n) / 1e6);
 }
 
 std::string shape_of(const TensorSpec& spec) {
-    return spec.n_dims == 1 ? cli::format("(%zu)", spec.shape[0])
-                            : cli::format("(%zu, %zu)", spec.shape[0], spec.shape[1]);
+    return spec.n_dims == 1 ? tools::format("(%zu)", spec.shape[0])
+                            : tools::format("(%zu, %zu)", spec.shape[0], spec.shape[1]);
 }
 
 // Numbers in all tensors, added one by one.
@@ -67,7 +67,7 @@ void show_tensor_counts(Page& page, const Config& config) {
         "is a tensor of its own as well, that makes %zu:",
         here, in_layer, n_layer, in_layer_apart, apart + 1);
     auto row = [](const char* what, size_t layers, size_t each, size_t others) {
-        return Names{what, cli::format("%zu * %zu + %zu", layers, each, others),
+        return Names{what, tools::format("%zu * %zu + %zu", layers, each, others),
                      std::to_string(layers * each + others)};
     };
     page.table({{"tensors", "n_layer * each + others", "together"},
@@ -104,10 +104,10 @@ void show_tensors(Page& page, const Config& config) {
         uint64_t n = uint64_t{spec.shape[0]} * spec.shape[1], times = in_layer ? config.n_layer : 1;
         sum += n * times;
         cells.push_back({in_layer ? std::string("h.*.") + (spec.name + 4) : spec.name,
-                         shape_of(spec), cli::grouped(n), std::to_string(times),
-                         cli::grouped(n * times)});
+                         shape_of(spec), tools::grouped(n), std::to_string(times),
+                         tools::grouped(n * times)});
     }
-    cells.push_back({"sum", "", "", "", cli::grouped(sum)});
+    cells.push_back({"sum", "", "", "", tools::grouped(sum)});
     page.table(cells);
     page.claim(sum == parameter_count(config, false), "the sum is parameter_count of the library");
 }
@@ -134,8 +134,8 @@ void show_sizes(Page& page) {
                   parameter_count(untied, false) == twice;
         cells.push_back({size.name, std::to_string(size.n_layer), std::to_string(size.n_embd),
                          millions(once), millions(twice),
-                         cli::format("%.1f %%", 100.0 * static_cast<double>(twice - once) /
-                                                    static_cast<double>(once))});
+                         tools::format("%.1f %%", 100.0 * static_cast<double>(twice - once) /
+                                                      static_cast<double>(once))});
     }
     page.table(cells);
     page.claim(adds_up, "each is the sum of its tensors, added up one by one");
@@ -162,9 +162,9 @@ void count(Page& page) {
         "is the shape of wte. If the head is a layer of its own, it is one more tensor, and the "
         "count is too large by it. In GPT-2 the head is wte itself: the table turns a token into a "
         "vector, and later a vector into scores of tokens. It is stored once.");
-    page.table({{"table once", cli::grouped(once), millions(once)},
-                {"the head apart", cli::grouped(table), millions(table)},
-                {"table twice", cli::grouped(twice), millions(twice)}});
+    page.table({{"table once", tools::grouped(once), millions(once)},
+                {"the head apart", tools::grouped(table), millions(table)},
+                {"table twice", tools::grouped(twice), millions(twice)}});
     page.claim(once == 124439808 && millions(once) == "124.4 M", "once: 124,439,808, or 124.4 M");
     page.claim(twice == 163037184 && millions(twice) == "163.0 M",
                "twice: 163,037,184, or 163.0 M");
@@ -175,14 +175,14 @@ void count(Page& page) {
         double layers = 12e-6, n = 768;
         page.picture(
             "count.svg",
-            cli::bar_plot({"Where GPT-2 small has its parameters",
-                           "part",
-                           "million numbers",
-                           {{"",
-                             {static_cast<double>(table) / 1e6, 1024 * n / 1e6,
-                              layers * (4 * n * n + 4 * n), layers * (8 * n * n + 5 * n),
-                              (layers * 4 * n + 2e-6 * n), static_cast<double>(table) / 1e6}}}},
-                          {"wte", "wpe", "attention", "mlp", "norms", "head, if apart"}));
+            tools::bar_plot({"Where GPT-2 small has its parameters",
+                             "part",
+                             "million numbers",
+                             {{"",
+                               {static_cast<double>(table) / 1e6, 1024 * n / 1e6,
+                                layers * (4 * n * n + 4 * n), layers * (8 * n * n + 5 * n),
+                                (layers * 4 * n + 2e-6 * n), static_cast<double>(table) / 1e6}}}},
+                            {"wte", "wpe", "attention", "mlp", "norms", "head, if apart"}));
     }
 }
 

@@ -1,7 +1,7 @@
 // Lesson 4: twelve heads are one projection, split by shape.
 #include <numeric>
 
-#include "common/output.h"
+#include "common/text.h"
 #include "lesson/heat_map.h"
 #include "lesson/lesson.h"
 #include "lesson/two_heads.h"
@@ -159,7 +159,7 @@ void show_shapes(Page& page) {
     std::vector<Names> cells = {{"step", "shape", "here", "numbers"}};
     for (const Step& step : steps) {
         cells.push_back(
-            {step.what, step.letters, text_of(step.shape), cli::grouped(size_of(step.shape))});
+            {step.what, step.letters, text_of(step.shape), tools::grouped(size_of(step.shape))});
     }
     page.table(cells);
     page.claim(size_of(steps[1].shape) == 3 * size_of(steps[2].shape) &&

@@ -7,7 +7,7 @@
 namespace minigpt::lesson {
 namespace {
 
-using cli::Picture;
+using tools::Picture;
 using Anchor = Picture::Anchor;
 using Style = Picture::Style;
 

@@ -8,7 +8,7 @@
 
 namespace minigpt::lesson {
 
-// Each checks what it says, and throws cli::Error where that does not hold.
+// Each checks what it says, and throws tools::Error where that does not hold.
 void no_weights(Page& page);
 void query_key_value(Page& page);
 void mask(Page& page);

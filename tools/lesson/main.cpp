@@ -4,8 +4,8 @@
 #include "lesson/lesson.h"
 
 int main(int argc, char** argv) {
-    minigpt::cli::take_signals("lesson");
-    minigpt::cli::Output out;
+    minigpt::tools::take_signals("lesson");
+    minigpt::tools::Output out;
     auto write = [&](const std::string& text) {
         out.write(text);
         out.flush();

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/output_file.h"
+#include "common/text.h"
 
 namespace minigpt::lesson {
 namespace {
@@ -117,14 +118,14 @@ void Page::matrix(const std::string& name, const std::string& shape, const Matri
     }
     if (std::all_of(cols.begin(), cols.end(), [](const std::string& col) { return col.empty(); }))
         cells.erase(cells.begin());
-    block(cli::format("  %s  %s%s(%zu, %zu)\n", name.c_str(), shape.c_str(),
-                      shape.empty() ? "" : " = ", a.n_rows, a.n_cols) +
+    block(tools::format("  %s  %s%s(%zu, %zu)\n", name.c_str(), shape.c_str(),
+                        shape.empty() ? "" : " = ", a.n_rows, a.n_cols) +
           table_text(cells));
 }
 
 void Page::settle(bool holds, const std::string& what, const std::string& found) {
     if (!holds) {
-        cli::refuse("%s: this does not hold: %s%s", lesson_.c_str(), what.c_str(), found.c_str());
+        tools::refuse("%s: this does not hold: %s%s", lesson_.c_str(), what.c_str(), found.c_str());
     }
     block("  ok: " + what + '\n', Block::claim);
 }
@@ -140,13 +141,13 @@ void Page::claim(bool holds, const char* pattern, ...) {
 void Page::claim_equal(const std::string& what, const Matrix& a, const Matrix& b) {
     std::string found;
     if (a.n_rows != b.n_rows || a.n_cols != b.n_cols) {
-        found = cli::format(": found [%zu, %zu], expected [%zu, %zu]", a.n_rows, a.n_cols, b.n_rows,
-                            b.n_cols);
+        found = tools::format(": found [%zu, %zu], expected [%zu, %zu]", a.n_rows, a.n_cols,
+                              b.n_rows, b.n_cols);
     }
     for (size_t i = 0; found.empty() && i < a.x.size(); i++) {
         if (memcmp(&a.x[i], &b.x[i], sizeof(float)) != 0) {
-            found = cli::format(": number %zu: found %.9g, expected %.9g", i,
-                                static_cast<double>(a.x[i]), static_cast<double>(b.x[i]));
+            found = tools::format(": number %zu: found %.9g, expected %.9g", i,
+                                  static_cast<double>(a.x[i]), static_cast<double>(b.x[i]));
         }
     }
     settle(found.empty(), what, found);
@@ -156,12 +157,12 @@ void Page::claim_near(const std::string& what, const std::vector<double>& a,
                       const std::vector<double>& b, double most) {
     std::string found;
     if (a.size() != b.size())
-        found = cli::format(": found %zu numbers, expected %zu", a.size(), b.size());
+        found = tools::format(": found %zu numbers, expected %zu", a.size(), b.size());
     for (size_t i = 0; found.empty() && i < a.size(); i++) {
         // Written so that a NaN is not near anything.
         if (!(std::fabs(a[i] - b[i]) <= most)) {
-            found = cli::format(": number %zu: found %.9g, expected %.9g within %.2g", i, a[i],
-                                b[i], most);
+            found = tools::format(": number %zu: found %.9g, expected %.9g within %.2g", i, a[i],
+                                  b[i], most);
         }
     }
     settle(found.empty(), what, found);
@@ -171,10 +172,10 @@ void Page::picture(const std::string& name, const std::string& svg) {
     if (svg_folder_.empty())
         return;
     std::string path = svg_folder_ + "/" + name;
-    convert::OutputFile file;
-    cli::require(file.create(path), path);
-    cli::require(file.write(svg.data(), svg.size()), path);
-    cli::require(file.commit(), path);
+    tools::OutputFile file;
+    tools::require(file.create(path), path);
+    tools::require(file.write(svg.data(), svg.size()), path);
+    tools::require(file.commit(), path);
     block("  picture: " + path + '\n', Block::claim);
 }
 
@@ -183,7 +184,7 @@ std::vector<double> doubles(const std::vector<float>& x) {
 }
 
 std::string number(double x, int digits) {
-    std::string text = cli::format("%.*f", digits, x);
+    std::string text = tools::format("%.*f", digits, x);
     // What rounds to nothing has no sign.
     return text.find_first_not_of("-0.") == std::string::npos && text[0] == '-' ? text.substr(1)
                                                                                 : text;
@@ -203,9 +204,9 @@ double seconds_of(size_t repeats, const std::function<void()>& call) {
 
 std::string time_text(double seconds) {
     if (seconds >= 10)
-        return cli::format("%.3g s", seconds);
+        return tools::format("%.3g s", seconds);
     // Three digits, and no exponent where there are four.
-    return cli::format(seconds < 0.9995 ? "%.3g ms" : "%.0f ms", seconds * 1e3);
+    return tools::format(seconds < 0.9995 ? "%.3g ms" : "%.0f ms", seconds * 1e3);
 }
 
 }  // namespace minigpt::lesson

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/text.h"
 #include "lesson/arrays.h"
 
 namespace minigpt::lesson {
@@ -38,7 +39,7 @@ public:
     void table(const std::vector<Names>& cells);
 
     // Something that the lesson says and that is checked here. Where it does not hold, what was
-    // found and expected goes into a cli::Error of status 1. printf-like.
+    // found and expected goes into a tools::Error of status 1. printf-like.
     void claim(bool holds, const char* pattern, ...) __attribute__((format(printf, 3, 4)));
     // a equals b to the bit; or within `most` in every number, and no number is a NaN.
     void claim_equal(const std::string& what, const Matrix& a, const Matrix& b);

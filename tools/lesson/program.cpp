@@ -14,7 +14,7 @@
 namespace minigpt::lesson {
 namespace {
 
-using cli::format;
+using tools::format;
 
 struct Options {
     std::string lesson;  // "": all that are not only_by_name
@@ -51,7 +51,7 @@ size_t thread_count(const std::string& text) {
     unsigned long n = strtoul(text.c_str(), &end, 10);
     if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || n == 0 ||
         n > Compute::kMaxThreads)
-        cli::misuse("-t: found %s, expected 1 to %zu", text.c_str(), Compute::kMaxThreads);
+        tools::misuse("-t: found %s, expected 1 to %zu", text.c_str(), Compute::kMaxThreads);
     return n;
 }
 
@@ -63,7 +63,7 @@ Options parse(const std::vector<std::string>& args, const std::vector<Lesson>& l
             options.help = true;
         } else if (word == "--svg" || word == "-t" || word == "--isa") {
             if (i + 1 == args.size() || args[i + 1].empty())
-                cli::misuse("%s: its value is missing", word.c_str());
+                tools::misuse("%s: its value is missing", word.c_str());
             const std::string& value = args[++i];
             if (word == "-t") {
                 options.n_threads = thread_count(value);
@@ -71,9 +71,9 @@ Options parse(const std::vector<std::string>& args, const std::vector<Lesson>& l
                 (word == "--svg" ? options.svg_folder : options.isa) = value;
             }
         } else if (!is_lesson(word, lessons)) {
-            cli::misuse("%s: no such lesson or flag; lesson --help lists them", word.c_str());
+            tools::misuse("%s: no such lesson or flag; lesson --help lists them", word.c_str());
         } else if (!options.lesson.empty()) {
-            cli::misuse("%s: one lesson at a time, or all", word.c_str());
+            tools::misuse("%s: one lesson at a time, or all", word.c_str());
         } else {
             options.lesson = word;
         }
@@ -89,11 +89,11 @@ void make_folder(const std::string& path) {
         return;
     int error = errno;
     if (stat(path.c_str(), &info) != 0)
-        cli::refuse("%s: cannot be made: %s", path.c_str(), strerror(error));
+        tools::refuse("%s: cannot be made: %s", path.c_str(), strerror(error));
     if (!S_ISDIR(info.st_mode))
-        cli::refuse("%s: found a file, expected a folder for the pictures", path.c_str());
-    convert::OutputFile picture;
-    cli::require(picture.create(convert::join(path, "lesson.svg")), path);
+        tools::refuse("%s: found a file, expected a folder for the pictures", path.c_str());
+    tools::OutputFile picture;
+    tools::require(picture.create(tools::join(path, "lesson.svg")), path);
 }
 
 void teach(const Options& options, const std::vector<Lesson>& lessons, const Page::Write& write) {
@@ -101,8 +101,8 @@ void teach(const Options& options, const std::vector<Lesson>& lessons, const Pag
     Status status =
         compute.create(options.n_threads, options.isa.empty() ? exact_isa() : options.isa.c_str());
     if (status.code() == Code::bad_argument)
-        cli::misuse("--%s", status.message());
-    cli::require(status, "kernels");
+        tools::misuse("--%s", status.message());
+    tools::require(status, "kernels");
     if (!options.svg_folder.empty())
         make_folder(options.svg_folder);
     Page page(compute, write, options.svg_folder);
@@ -138,14 +138,14 @@ int run(const std::vector<std::string>& args, const std::vector<Lesson>& lessons
         } else {
             teach(options, lessons, write);
         }
-        return cli::kDone;
-    } catch (const cli::Error& error) {
-        cli::print_line(error.message, "lesson");
+        return tools::kDone;
+    } catch (const tools::Error& error) {
+        tools::print_line(error.message, "lesson");
         return error.exit_status;
     } catch (const std::bad_alloc&) {
-        cli::print_line("out of memory", "lesson");
+        tools::print_line("out of memory", "lesson");
     }
-    return cli::kRefused;
+    return tools::kRefused;
 }
 
 }  // namespace minigpt::lesson

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/plot.h"
+#include "common/text.h"
 #include "lesson/heat_map.h"
 #include "lesson/lesson.h"
 #include "lesson/words.h"
@@ -95,8 +96,9 @@ void show_loading(Page& page) {
     std::vector<Matrix> by_thirds, by_linear;
     for (size_t i = 0; i < 3; i++) {
         Matrix third = columns(c_attn, 2 * i, 2), weight = transposed(third);
-        page.matrix(cli::format("%s, columns %zu and %zu, transposed", names[i], 2 * i, 2 * i + 1),
-                    "(head_dim, n_embd)", weight, kChannels, kFeatures);
+        page.matrix(
+            tools::format("%s, columns %zu and %zu, transposed", names[i], 2 * i, 2 * i + 1),
+            "(head_dim, n_embd)", weight, kChannels, kFeatures);
         by_thirds.push_back(page.math.product(x, third));
         by_linear.push_back(page.math.product(x, weight, Operand::transposed));
     }
@@ -176,12 +178,13 @@ void measure_division(Page& page) {
     page.claim(*std::max_element(shares[1].begin(), shares[1].end()) < 0.2,
                "with it the best key takes less than a fifth on average, at every head_dim");
     if (page.has_pictures()) {
-        page.picture("qkv-division.svg",
-                     cli::bar_plot({"What the softmax gives its best key of 64",
-                                    "head_dim",
-                                    "largest share in a row, mean of 64",
-                                    {{"q . k", shares[0]}, {"q . k / sqrt(head_dim)", shares[1]}}},
-                                   sizes));
+        page.picture(
+            "qkv-division.svg",
+            tools::bar_plot({"What the softmax gives its best key of 64",
+                             "head_dim",
+                             "largest share in a row, mean of 64",
+                             {{"q . k", shares[0]}, {"q . k / sqrt(head_dim)", shares[1]}}},
+                            sizes));
     }
 }
 

@@ -4,18 +4,19 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/output.h"
 #include "common/progress.h"
 #include "lesson/lesson.h"
 #include "lesson/returns_desk.h"
 #include "networks/sample.h"
 
+#include "common/text.h"
+
 namespace minigpt::lesson {
 namespace {
 
-using cli::require;
 using networks::Reply;
 using networks::TrainConfig;
+using tools::require;
 
 constexpr size_t kReplies = 12000;  // that are learnt from
 constexpr size_t kAsked = 100;      // others, with a window, that are asked about
@@ -70,7 +71,7 @@ std::vector<Reply> asked_replies() {
         }
     }
     if (asked.size() != kAsked)
-        cli::refuse("returns-desk: found %zu new replies, expected %zu", asked.size(), kAsked);
+        tools::refuse("returns-desk: found %zu new replies, expected %zu", asked.size(), kAsked);
     return asked;
 }
 
@@ -119,7 +120,7 @@ Trained trained(Page& page, const std::string& name, const TrainConfig& config,
     require(networks::Trainer::create(config, corpus, page.math.compute(), &model.trainer), name);
     networks::Trainer& trainer = *model.trainer;
     {
-        convert::ProgressLine line;
+        tools::ProgressLine line;
         const size_t early = config.n_iters / 4;
         model.seconds = seconds_of(1, [&] { train_until(early, name, &trainer, &line); });
         model.early_right_next = probabilities_of_next(asked, trainer).mean;
@@ -132,8 +133,8 @@ Trained trained(Page& page, const std::string& name, const TrainConfig& config,
     model.right_next = next.mean, model.least_next = next.least;
     sample_replies(asked, &model);
     page.show("%s: %s parameters, %s characters read, %s", name.c_str(),
-              cli::grouped(trainer.network().parameters().count()).c_str(),
-              cli::grouped(uint64_t{config.n_iters} * config.n_batch * config.n_ctx).c_str(),
+              tools::grouped(trainer.network().parameters().count()).c_str(),
+              tools::grouped(uint64_t{config.n_iters} * config.n_batch * config.n_ctx).c_str(),
               time_text(model.seconds).c_str());
     return model;
 }
@@ -179,7 +180,7 @@ void show_other_figures(Page& page, const Trained& mlp, const Trained& attention
 }  // namespace
 
 void train_until(size_t iteration, const std::string& name, networks::Trainer* trainer,
-                 convert::ProgressLine* line) {
+                 tools::ProgressLine* line) {
     while (!trainer->is_done() && trainer->iteration() < iteration) {
         line->show(name, trainer->iteration(), trainer->config().n_iters);
         require(trainer->step(), name);
@@ -203,7 +204,7 @@ void returns_desk(Page& page) {
         "%s made-up replies of a shop about returned orders. Most of them say that a return window "
         "has passed or has not, and go on after \"window, so \" with \"we cannot\" or \"you "
         "can\". One word decides which. It stands 27 or 29 characters before:",
-        cli::grouped(kReplies).c_str());
+        tools::grouped(kReplies).c_str());
     page.show("%s\n%s", asked[0].text.c_str(), asked[1].text.c_str());
     page.say(
         "Two models learn from the same text and read equally many characters of it. A perceptron "

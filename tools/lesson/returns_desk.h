@@ -26,7 +26,7 @@ struct Trained {
 
 // Trains up to an iteration, or to the end; the line says how far it is.
 void train_until(size_t iteration, const std::string& name, networks::Trainer* trainer,
-                 convert::ProgressLine* line);
+                 tools::ProgressLine* line);
 
 // The reply's beginning, up to and with the word that decides.
 std::string decided_beginning(const networks::Reply& reply);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "common/error.h"
+#include "common/text.h"
 #include "lesson/heat_map.h"
 #include "lesson/returns_desk.h"
 #include "networks/gpt.h"
@@ -10,8 +11,8 @@
 namespace minigpt::lesson {
 namespace {
 
-using cli::require;
 using networks::Reply;
+using tools::require;
 
 // The attention of the deciding position: where the character after "window, so " is chosen.
 struct Decision {
@@ -60,7 +61,7 @@ void show_decision(Page& page, const Decision& d, size_t head) {
     order.resize(8);
     std::sort(order.begin(), order.end());
     std::vector<Names> cells = {
-        {cli::format("head %zu looks at", head)}, {"characters back"}, {"share"}};
+        {tools::format("head %zu looks at", head)}, {"characters back"}, {"share"}};
     for (size_t j : order) {
         cells[0].push_back(d.read[j] == ' ' ? "space" : std::string(1, d.read[j]));
         cells[1].push_back(std::to_string(d.read.size() - j));

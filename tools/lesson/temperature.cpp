@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/plot.h"
+#include "common/text.h"
 #include "lesson/lesson.h"
 #include "minigpt/model.h"
 #include "minigpt/tokenizer.h"
@@ -15,7 +16,7 @@ extern "C" const unsigned char minigpt_bundled_model_end[];
 namespace minigpt::lesson {
 namespace {
 
-using cli::require;
+using tools::require;
 
 const char kPrompt[] = "ROMEO:\nI ";
 constexpr size_t kShown = 8;
@@ -143,7 +144,7 @@ std::vector<Matrix> divide_logits(Page& page, const Real& real) {
     for (double t : kTemperatures) {
         probs.push_back(
             page.math.softmax(scaled(real.logits, static_cast<float>(1 / t)), Math::kAllKeys));
-        names.push_back(cli::format("t = %.1f", t));
+        names.push_back(tools::format("t = %.1f", t));
     }
     show(page, real, "softmax(logits / t)", names, probs);
     page.say(
@@ -213,16 +214,16 @@ void temperature(Page& page) {
                "at temperature 0 every draw is the letter of the largest logit");
     if (page.has_pictures()) {
         Names names;
-        std::vector<cli::Series> series = {{"t = 0.5", {}}, {"t = 1", {}}, {"t = 2", {}}};
+        std::vector<tools::Series> series = {{"t = 0.5", {}}, {"t = 1", {}}, {"t = 2", {}}};
         for (size_t id : real.best) {
             names.push_back(real.names[id]);
             for (size_t i = 0; i < 3; i++)
                 series[i].y.push_back(static_cast<double>(probs[i].x[id]));
         }
         page.picture("temperature.svg",
-                     cli::bar_plot({"The next letter after \"ROMEO: I \"",
-                                    "the eight likeliest letters", "probability", series},
-                                   names));
+                     tools::bar_plot({"The next letter after \"ROMEO: I \"",
+                                      "the eight likeliest letters", "probability", series},
+                                     names));
     }
 }
 

@@ -9,13 +9,12 @@ namespace minigpt::networks {
 
 Status Vocabulary::of_characters(const std::string& text) {
     std::set<std::string> characters;  // UTF-8 sorts as code points do
-    const unsigned char* bytes = reinterpret_cast<const unsigned char*>(text.data());
     for (size_t at = 0; at < text.size();) {
-        size_t n = convert::utf8_length(bytes + at, text.size() - at);
-        if (n == 0)
+        tools::Utf8Piece piece = tools::utf8_piece(text, at);
+        if (!piece.is_valid)
             return Status::error(Code::bad_text, "not UTF-8 at byte %zu", at);
-        characters.emplace(text, at, n);
-        at += n;
+        characters.emplace(text, at, piece.n_bytes);
+        at += piece.n_bytes;
     }
     if (characters.size() < 2) {
         return Status::error(Code::bad_text, "%zu different characters; expected at least 2",

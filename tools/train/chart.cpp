@@ -6,7 +6,7 @@ namespace minigpt::train {
 
 std::string loss_chart(const std::string& title,
                        const std::vector<networks::Evaluation>& evaluations) {
-    cli::Plot plot = {
+    tools::Plot plot = {
         title, "iterations", "loss, nats a token", {{"training", {}}, {"held back", {}}}};
     std::vector<double> iterations;
     for (const networks::Evaluation& e : evaluations) {
@@ -14,7 +14,7 @@ std::string loss_chart(const std::string& title,
         plot.series[0].y.push_back(e.train);
         plot.series[1].y.push_back(e.val);
     }
-    return cli::line_plot(plot, iterations, cli::Scale::linear);
+    return tools::line_plot(plot, iterations, tools::Scale::linear);
 }
 
 }  // namespace minigpt::train

@@ -11,7 +11,7 @@
 namespace {
 
 void print(const std::string& text) {
-    minigpt::cli::Output out;
+    minigpt::tools::Output out;
     out.write(text);
     out.finish();
 }
@@ -20,12 +20,12 @@ void print(const std::string& text) {
 
 int main(int argc, char** argv) {
     using namespace minigpt::train;
-    minigpt::cli::take_signals("train");
+    minigpt::tools::take_signals("train");
     std::string error;
     try {
         Options options = parse({argv + (argc > 0 ? 1 : 0), argv + argc}, &error);
         if (!error.empty()) {
-            minigpt::cli::print_line(error, "train");
+            minigpt::tools::print_line(error, "train");
             fprintf(stderr, "usage: train TEXT -o MODEL.mgpt [options]; --help\n");
             return 2;
         }
@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
             return 0;
         }
         return run(options);
-    } catch (const minigpt::cli::Error& refused) {
-        minigpt::cli::print_line(refused.message, "train");
+    } catch (const minigpt::tools::Error& refused) {
+        minigpt::tools::print_line(refused.message, "train");
         return refused.exit_status;
     } catch (const std::bad_alloc&) {
         fprintf(stderr, "train: out of memory\n");

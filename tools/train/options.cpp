@@ -24,7 +24,7 @@ std::string misplaced(const Options& options, const Given& given) {
     const bool is_mlp = options.config.architecture == networks::Architecture::mlp;
     const bool is_text = is_given(given, "--returns-desk");
     if (is_text && !options.text.empty())
-        return "--returns-desk makes a text and takes none: " + convert::shown(options.text);
+        return "--returns-desk makes a text and takes none: " + tools::shown(options.text);
     for (const Flag* flag : given) {
         std::string name = flag->name;
         if (is_text && !(flag->use & kText))
@@ -81,9 +81,9 @@ std::string take(const std::vector<std::string>& args, size_t* i, Options* optio
     const Flag* flag = find_flag(word);
     if (flag == nullptr) {
         if (word.size() > 1 && word[0] == '-')
-            return "unknown option " + convert::shown(word);
+            return "unknown option " + tools::shown(word);
         if (!options->text.empty() || word.empty())
-            return "one TEXT, please: " + convert::shown(word);
+            return "one TEXT, please: " + tools::shown(word);
         options->text = word;
     } else {
         given->push_back(flag);
@@ -91,7 +91,7 @@ std::string take(const std::vector<std::string>& args, size_t* i, Options* optio
             return std::string("a value is missing after ") + flag->name;
         const char* value = flag->value == nullptr ? "" : args[*i].c_str();
         if (!flag->read(*options, value)) {
-            std::string found = value[0] == '\0' ? "nothing" : convert::shown(value);
+            std::string found = value[0] == '\0' ? "nothing" : tools::shown(value);
             return std::string(flag->name) + ": found " + found + ", expected " + expected(*flag);
         }
     }

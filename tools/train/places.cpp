@@ -16,10 +16,10 @@ Status check_place(const std::string& place, bool is_state, const Options& optio
                   {options.vocab, options.vocab != "char", "the file of the vocabulary"},
                   {options.resume, !is_state, "the state to go on from"}};
     for (const auto& input : inputs) {
-        if (input.is_file && convert::same_file(place, input.path))
+        if (input.is_file && tools::same_file(place, input.path))
             return Status::error(Code::bad_argument, "is %s; choose another -o", input.what);
     }
-    convert::OutputFile file;
+    tools::OutputFile file;
     return file.create(place);
 }
 
@@ -34,13 +34,13 @@ Status check_places(const Options& options) {
     const std::string* all[] = {&places.model, &places.state, &places.chart};
     for (const std::string* place : all) {
         const bool is_state = place == &places.state;
-        MINIGPT_TRY(convert::within(*place, check_place(*place, is_state, options)));
+        MINIGPT_TRY(tools::within(*place, check_place(*place, is_state, options)));
         for (const std::string* other : all) {
-            if (other == place || !convert::same_file(*place, *other))
+            if (other == place || !tools::same_file(*place, *other))
                 continue;
-            return convert::within(
-                *place, Status::error(Code::bad_argument, "is also %s; choose another -o",
-                                      convert::name_of_path(*other).c_str()));
+            return tools::within(*place,
+                                 Status::error(Code::bad_argument, "is also %s; choose another -o",
+                                               tools::name_of_path(*other).c_str()));
         }
     }
     return Status();
@@ -48,8 +48,8 @@ Status check_places(const Options& options) {
 
 Status check_earlier_run(const Options& options) {
     const std::string path = places_of(options).state;
-    if (options.force || convert::path_kind(path) == convert::PathKind::missing ||
-        convert::same_file(path, options.resume))
+    if (options.force || tools::path_kind(path) == tools::PathKind::missing ||
+        tools::same_file(path, options.resume))
         return Status();
     State state;
     Status status = state.read(path);
@@ -63,7 +63,7 @@ Status check_earlier_run(const Options& options) {
                                static_cast<unsigned long long>(state.iteration()),
                                state.config().n_iters);
     }
-    return convert::within(path, status);
+    return tools::within(path, status);
 }
 
 }  // namespace minigpt::train

@@ -5,7 +5,6 @@
 
 #include "common/error.h"
 #include "common/file.h"
-#include "common/output.h"
 #include "common/output_file.h"
 #include "common/signals.h"
 #include "minigpt/limits.h"
@@ -24,7 +23,7 @@ constexpr int kDone = 0, kRefused = 1, kInterrupted = 130;
 constexpr size_t kMaxText = static_cast<size_t>(1) << (sizeof(size_t) == 4 ? 28 : 34);
 
 void complain(const Status& status) {
-    cli::print_line(status.message(), "train");
+    tools::print_line(status.message(), "train");
 }
 
 class Run {
@@ -68,31 +67,31 @@ private:
 // The run's own on a resume, else as --vocab says.
 Status Run::make_vocabulary(const State& state, networks::Vocabulary* vocabulary) const {
     if (!options_.resume.empty())
-        return convert::within(options_.resume, state.vocabulary(vocabulary));
+        return tools::within(options_.resume, state.vocabulary(vocabulary));
     if (options_.vocab == "char")
-        return convert::within(options_.text, vocabulary->of_characters(text_));
-    cli::set_mapped_file(options_.vocab);
+        return tools::within(options_.text, vocabulary->of_characters(text_));
+    tools::set_mapped_file(options_.vocab);
     Model model;
-    MINIGPT_TRY(convert::within(options_.vocab, model.open(options_.vocab.c_str())));
-    MINIGPT_TRY(convert::within(options_.vocab, model.check_weights(compute_)));
+    MINIGPT_TRY(tools::within(options_.vocab, model.open(options_.vocab.c_str())));
+    MINIGPT_TRY(tools::within(options_.vocab, model.check_weights(compute_)));
     size_t bytes = 0;
     const void* tables = model.tokenizer(&bytes);
-    return convert::within(options_.vocab, vocabulary->of_tables(tables, bytes));
+    return tools::within(options_.vocab, vocabulary->of_tables(tables, bytes));
 }
 
 // What cannot be written, or should not, is better known before the training than after.
 Status Run::check_places_and_lock() {
     MINIGPT_TRY(check_places(options_));
-    MINIGPT_TRY(convert::within(places_.state, lock_.check(places_.state)));
+    MINIGPT_TRY(tools::within(places_.state, lock_.check(places_.state)));
     return check_earlier_run(options_);
 }
 
 Status Run::read_state(State* state) {
-    MINIGPT_TRY(convert::within(options_.resume, state->read(options_.resume)));
-    MINIGPT_TRY(convert::within(options_.text, state->check_text(text_)));
+    MINIGPT_TRY(tools::within(options_.resume, state->read(options_.resume)));
+    MINIGPT_TRY(tools::within(options_.text, state->check_text(text_)));
     options_.config = state->config();
     if (!has_model() && options_.type)
-        cli::misuse("--type is for a GPT: %s is a perceptron's", options_.resume.c_str());
+        tools::misuse("--type is for a GPT: %s is a perceptron's", options_.resume.c_str());
     return Status();
 }
 
@@ -101,11 +100,10 @@ Status Run::prepare() {
     const char* isa = options_.isa.empty() ? exact_isa() : options_.isa.c_str();
     Status status = compute_.create(options_.n_threads, isa);
     if (status.code() == Code::bad_argument)
-        cli::misuse("--%s", status.message());
+        tools::misuse("--%s", status.message());
     MINIGPT_TRY(status);
     MINIGPT_TRY(check_places_and_lock());
-    MINIGPT_TRY(
-        convert::within(options_.text, convert::read_text(options_.text, kMaxText, &text_)));
+    MINIGPT_TRY(tools::within(options_.text, tools::read_text(options_.text, kMaxText, &text_)));
     if (text_.empty())
         return Status::error(Code::bad_text, "%s: the text is empty", options_.text.c_str());
     State state;
@@ -113,26 +111,26 @@ Status Run::prepare() {
         MINIGPT_TRY(read_state(&state));
     networks::Vocabulary vocabulary;
     MINIGPT_TRY(make_vocabulary(state, &vocabulary));
-    MINIGPT_TRY(convert::within(
+    MINIGPT_TRY(tools::within(
         options_.text, make_corpus(text_, options_.config.val, std::move(vocabulary), &corpus_)));
-    MINIGPT_TRY(convert::within(
+    MINIGPT_TRY(tools::within(
         options_.text, networks::Trainer::create(options_.config, corpus_, compute_, &trainer_)));
     if (!options_.resume.empty())
-        MINIGPT_TRY(convert::within(options_.resume, state.restore(trainer_.get())));
+        MINIGPT_TRY(tools::within(options_.resume, state.restore(trainer_.get())));
     say_what();
     return save();
 }
 
 void Run::say_what() const {
     if (has_model() && !options_.config.mask) {
-        cli::print_line("without the mask: gpt2 runs every model with it, so " + options_.output +
-                            " will write nonsense there; the losses show the leak",
-                        "train");
+        tools::print_line("without the mask: gpt2 runs every model with it, so " + options_.output +
+                              " will write nonsense there; the losses show the leak",
+                          "train");
     }
     printf("%s parameters; %s tokens of %zu kinds to learn from, %s held back\n",
-           convert::grouped(trainer_->network().parameters().count()).c_str(),
-           convert::grouped(corpus_.n_train).c_str(), corpus_.vocabulary.n_tokens(),
-           convert::grouped(corpus_.n_val()).c_str());
+           tools::grouped(trainer_->network().parameters().count()).c_str(),
+           tools::grouped(corpus_.n_train).c_str(), corpus_.vocabulary.n_tokens(),
+           tools::grouped(corpus_.n_val()).c_str());
     if (options_.n_sample > 0 && !trainer_->is_done())
         printf("samples: the text's own beginning, a bar, and how the model goes on\n");
     fflush(stdout);
@@ -140,7 +138,7 @@ void Run::say_what() const {
 
 bool Run::should_stop() const {
     const bool is_far = options_.stop_after != 0 && trainer_->iteration() >= options_.stop_after;
-    return cli::is_interrupted() || is_far;
+    return tools::is_interrupted() || is_far;
 }
 
 Status Run::learn(bool* stopped) {
@@ -191,28 +189,28 @@ Status Run::after_evaluation() {
 
 Status Run::save() {
     MINIGPT_TRY(
-        convert::within(places_.state, State::of(*trainer_, text_).write(places_.state, &lock_)));
+        tools::within(places_.state, State::of(*trainer_, text_).write(places_.state, &lock_)));
     saved_ = trainer_->iteration();
     return Status();
 }
 
 Status Run::write_chart() const {
     const std::string& path = places_.chart;
-    std::string svg = loss_chart(convert::name_of_path(options_.output), trainer_->evaluations());
-    convert::OutputFile file;
-    MINIGPT_TRY(convert::within(path, file.create(path)));
-    MINIGPT_TRY(convert::within(path, file.write(svg.data(), svg.size())));
-    return convert::within(path, file.commit());
+    std::string svg = loss_chart(tools::name_of_path(options_.output), trainer_->evaluations());
+    tools::OutputFile file;
+    MINIGPT_TRY(tools::within(path, file.create(path)));
+    MINIGPT_TRY(tools::within(path, file.write(svg.data(), svg.size())));
+    return tools::within(path, file.commit());
 }
 
 Status Run::write_best() {
     if (!has_model())
         return Status();
-    return convert::within(
+    return tools::within(
         options_.output,
         write_model(options_.output, trainer_->config(), trainer_->network(), trainer_->best(),
                     corpus_.vocabulary, options_.type.value_or(ElementType::f32),
-                    convert::name_of_path(options_.text)));
+                    tools::name_of_path(options_.text)));
 }
 
 // From the text's own first line on.
@@ -223,7 +221,7 @@ void Run::show_sample() {
     std::vector<int32_t> ids(corpus_.ids.begin(), corpus_.ids.begin() + n_prompt);
     std::string prompt = corpus_.vocabulary.decode(ids), text;
     Status status = sample_text(trainer_->network(), corpus_.vocabulary, prompt, options_.n_sample,
-                                trainer_->iteration(), "", &text, cli::is_interrupted);
+                                trainer_->iteration(), "", &text, tools::is_interrupted);
     text = "    " + prompt + "|" + text + "\n\n";
     if (status.ok())
         fwrite(text.data(), 1, text.size(), stdout);  // with its NUL bytes
@@ -242,8 +240,8 @@ Status Run::finish() {
            best_text(*trainer_).c_str());
     fflush(stdout);
     // All is written; a text may be long.
-    cli::release_interrupts();
-    if (cli::is_interrupted())
+    tools::release_interrupts();
+    if (tools::is_interrupted())
         return Status();
     const size_t all = static_cast<size_t>(-1);
     printf("%s: %.4f nats a token over all of it, in windows of %zu\n",
@@ -253,13 +251,13 @@ Status Run::finish() {
 }
 
 void Run::say_how_to_resume() const {
-    std::string command = cli::shell_word(options_.program);
+    std::string command = tools::shell_word(options_.program);
     for (const std::string& word : options_.again)
-        command += " " + cli::shell_word(word);
-    command += " --resume " + cli::shell_word(places_.state);
+        command += " " + tools::shell_word(word);
+    command += " --resume " + tools::shell_word(places_.state);
     printf("stopped after iteration %zu; it goes on with\n    %s\n", saved_, command.c_str());
     if (has_model() && !trainer_->has_best()) {
-        const bool is_new = convert::path_kind(places_.model) == convert::PathKind::missing;
+        const bool is_new = tools::path_kind(places_.model) == tools::PathKind::missing;
         printf("%s %s yet: the first evaluation comes after iteration %zu\n",
                is_new ? "there is no" : "this run has written no", options_.output.c_str(),
                options_.config.eval_every);
@@ -269,7 +267,7 @@ void Run::say_how_to_resume() const {
 }  // namespace
 
 int run(const Options& options) {
-    cli::catch_interrupts();
+    tools::catch_interrupts();
     Run run(options);
     bool stopped = false;
     Status status = run.prepare();
@@ -288,7 +286,7 @@ int run(const Options& options) {
     }
     if (!status.ok())
         return kRefused;
-    return stopped && cli::is_interrupted() ? kInterrupted : kDone;
+    return stopped && tools::is_interrupted() ? kInterrupted : kDone;
 }
 
 }  // namespace minigpt::train

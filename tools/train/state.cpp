@@ -143,7 +143,7 @@ Status State::write(const std::string& path, FileLock* lock) const {
         put(&head, static_cast<uint64_t>(n_bytes));
     std::string all = head + config + tables_ + numbers_;
     put(&all, fnv1a(all.data(), all.size()));
-    convert::OutputFile file;
+    tools::OutputFile file;
     MINIGPT_TRY(file.create(path));
     MINIGPT_TRY(file.write(all.data(), all.size()));
     if (lock == nullptr)
@@ -157,7 +157,7 @@ Status State::write(const std::string& path, FileLock* lock) const {
 
 Status State::read(const std::string& path) {
     std::string all;
-    MINIGPT_TRY(convert::read_text(path, kMaxBytes, &all));
+    MINIGPT_TRY(tools::read_text(path, kMaxBytes, &all));
     if (all.size() < sizeof kMagic + 8 || memcmp(all.data(), kMagic, sizeof kMagic) != 0)
         return damaged("not a training state");
     size_t end = all.size() - 8;

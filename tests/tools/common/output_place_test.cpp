@@ -35,7 +35,7 @@ Status write_by_library(const std::string& path, const std::string& text) {
 }
 
 Status write_by_convert(const std::string& path, const std::string& text) {
-    convert::OutputFile file;
+    tools::OutputFile file;
     MINIGPT_TRY(file.create(path));
     MINIGPT_TRY(file.write(text.data(), text.size()));
     return file.commit();

@@ -9,15 +9,15 @@ using namespace minigpt;
 using namespace minigpt::test;
 
 TEST_CASE("progress: how far a job is, in its name") {
-    CHECK(convert::progress_text("attention", 450, 1000, 9) == "attention:  45%, 11 s left");
-    CHECK(convert::progress_text("x", 0, 1000, 9) == "x:   0%");
-    CHECK(convert::progress_text("x", 0, 0, 0) == "x: 100%");
-    CHECK(convert::progress_text(250, 1000, 1).substr(0, 4) == " 25%");
+    CHECK(tools::progress_text("attention", 450, 1000, 9) == "attention:  45%, 11 s left");
+    CHECK(tools::progress_text("x", 0, 1000, 9) == "x:   0%");
+    CHECK(tools::progress_text("x", 0, 0, 0) == "x: 100%");
+    CHECK(tools::progress_text(250, 1000, 1).substr(0, 4) == " 25%");
 }
 
 TEST_CASE("progress: a line on a terminal, gone in the end; nothing elsewhere") {
     auto job = [] {
-        convert::ProgressLine line;
+        tools::ProgressLine line;
         for (int i = 0; i < 4; i++) {
             line.show("job", 1, 2);
             usleep(60000);

@@ -11,7 +11,6 @@
 #include "tests/tools/gpt2/program.h"
 #include "tests/tools/gpt2/small_models.h"
 
-using namespace minigpt;
 using namespace minigpt::test;
 
 TEST_CASE("gpt2 bench: every measurement is there and positive") {
@@ -89,25 +88,26 @@ TEST_CASE("gpt2 bench: what cannot be measured is refused") {
 
 TEST_CASE("bench: operations and bytes are counted from the model's own shapes") {
     SmallModels models;
-    Model tied, untied;
+    minigpt::Model tied, untied;
     REQUIRE(tied.open(models.bytes.c_str()).ok());
     REQUIRE(untied.open(models.none.c_str()).ok());
     // Two layers of 24 wide with 40 hidden: c_attn, c_proj, c_fc, c_proj.
     double weights = 2.0 * (24 * 72 + 24 * 24 + 2 * 24 * 40);
     // 3 tokens see 1 + 2 + 3 keys, by 24 channels, twice.
     double attention = 2.0 * 6 * 24 * 2 * 2;
-    CHECK(cli::prefill_operations(tied, 3) == 2 * weights * 3 + attention + 2 * 24 * 259);
-    CHECK(cli::prefill_operations(untied, 3) == 2 * weights * 3 + attention + 2 * 24 * 28);
+    CHECK(minigpt::gpt2::prefill_operations(tied, 3) == 2 * weights * 3 + attention + 2 * 24 * 259);
+    CHECK(minigpt::gpt2::prefill_operations(untied, 3) ==
+          2 * weights * 3 + attention + 2 * 24 * 28);
 
     // Panels are of 16 outputs: 72 are 80, 24 are 32, 40 are 48. Vectors are as long as they are.
     double matrices = 2.0 * 24 * (80 + 32 + 48) + 2.0 * 40 * 32;
     double vectors = 2.0 * (4 * 24 + 72 + 24 + 40 + 24) + 2 * 24;
-    CHECK(cli::decode_bytes(tied) == 4 * (matrices + vectors + 24 * 272));
-    CHECK(cli::decode_bytes(untied) == 4 * (matrices + vectors + 24 * 32));
+    CHECK(minigpt::gpt2::decode_bytes(tied) == 4 * (matrices + vectors + 24 * 272));
+    CHECK(minigpt::gpt2::decode_bytes(untied) == 4 * (matrices + vectors + 24 * 32));
 }
 
 TEST_CASE("bench: medians") {
-    cli::Samples samples;
+    minigpt::gpt2::Samples samples;
     CHECK(samples.median() == 0);
     for (double value : {3.0, 1.0, 2.0})
         samples.add(value);
@@ -119,7 +119,7 @@ TEST_CASE("bench: medians") {
 }
 
 TEST_CASE("bench: a decode past the probe is never shown without a word") {
-    cli::BenchResult result;
+    minigpt::gpt2::BenchResult result;
     result.n_prefill = result.n_decode = 1;
     result.prefill.add(1);
     result.fma.add(1e9);
@@ -134,9 +134,9 @@ TEST_CASE("bench: a decode past the probe is never shown without a word") {
     for (const auto& c : cases) {
         result.loaded = c.loaded;
         result.decode.values = {c.tokens};
-        CHECK((cli::bench_text(result).find("the probe was disturbed") != std::string::npos) ==
+        CHECK((minigpt::gpt2::bench_text(result).find("the probe was disturbed") != std::string::npos) ==
               c.doubtful);
-        CHECK(Json::parse(cli::bench_json(result))["probe_doubtful"].boolean() == c.doubtful);
+        CHECK(Json::parse(minigpt::gpt2::bench_json(result))["probe_doubtful"].boolean() == c.doubtful);
     }
 }
 
@@ -153,6 +153,6 @@ TEST_CASE("bench: a model's type is its matrices', though the token table of q4 
         Image image = make_image(config, arrays, options);
         Model model;
         REQUIRE(model.open(image.data(), image.size()).ok());
-        CHECK(cli::matrix_type(model) == type);
+        CHECK(minigpt::gpt2::matrix_type(model) == type);
     }
 }

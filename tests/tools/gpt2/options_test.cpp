@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 
-using namespace minigpt::cli;
+using namespace minigpt::gpt2;
 
 namespace {
 

@@ -48,7 +48,7 @@ std::string failure_of(Claim claim) {
     page.title("here", "Title");
     try {
         claim(page);
-    } catch (const cli::Error& error) {
+    } catch (const tools::Error& error) {
         CHECK(error.exit_status == 1);
         return error.message;
     }

@@ -61,7 +61,7 @@ TEST_CASE("lesson progress: training says on a terminal how far it is, and elsew
     Compute compute;
     auto train = [&] {
         auto trainer = made(small_config(), corpus, compute);
-        convert::ProgressLine line;
+        tools::ProgressLine line;
         usleep(110000);  // a job that ends sooner needs no line
         lesson::train_until(10, "attention", trainer.get(), &line);
         CHECK(trainer->iteration() == 10);

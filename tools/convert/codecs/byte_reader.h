@@ -10,6 +10,8 @@
 
 namespace minigpt::convert {
 
+using namespace tools;
+
 // Fetches a window of the file at a time. What it reads are a header's numbers and texts, so it
 // has two bounds: `max_bytes` for all that is passed over, and `max_text` for all the texts that
 // are kept. Past either, and past the file's end, it fails with bad_file.

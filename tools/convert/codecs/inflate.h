@@ -8,6 +8,8 @@
 
 namespace minigpt::convert {
 
+using namespace tools;
+
 // Deflated data in a file.
 struct Deflated {
     const File* file;

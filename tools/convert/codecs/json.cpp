@@ -8,6 +8,8 @@
 #include "common/utf8.h"
 
 namespace minigpt::convert {
+
+using namespace tools;
 namespace {
 
 const char* name_of(Json::Type type) {
@@ -187,11 +189,11 @@ Status Json::utf8(std::string* value) {
     value->append(text_ + begin, at_ - begin);
     if (at_ > begin)
         return Status();
-    size_t n = utf8_length(reinterpret_cast<const unsigned char*>(text_) + at_, n_bytes_ - at_);
-    if (n == 0)
+    Utf8Piece piece = utf8_piece({text_, n_bytes_}, at_);
+    if (!piece.is_valid)
         return error("invalid UTF-8");
-    value->append(text_ + at_, n);
-    at_ += n;
+    value->append(text_ + at_, piece.n_bytes);
+    at_ += piece.n_bytes;
     return Status();
 }
 

@@ -13,6 +13,8 @@
 
 namespace minigpt::convert {
 
+using namespace tools;
+
 // Bytes that are fetched when they are needed, and kept.
 class PickleBytes {
 public:

@@ -11,6 +11,8 @@
 
 namespace minigpt::convert {
 
+using namespace tools;
+
 constexpr unsigned kZipStored = 0;
 constexpr unsigned kZipDeflated = 8;
 
