@@ -9,15 +9,6 @@
 
 namespace minigpt::benchmarks {
 
-// Thrown by anything in this folder; only main catches it.
-struct Error {
-    int exit_status;  // 1: refused, 2: the command line was wrong
-    std::string message;
-};
-
-// Throws an Error of status 1 when the library refused, in its words after the thing's name.
-void require(const Status& status, const std::string& thing);
-
 // A model of random weights of one of GPT-2's sizes: distil, 124M, 355M, 774M, 1558M, or tiny.
 // Its vocabulary has 50,257 tokens as GPT-2's has, of at most two bytes each. The same size and
 // type give the same file. Holds the largest array in memory.

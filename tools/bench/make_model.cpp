@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bench/bench.h"
+#include "common/error.h"
 #include "minigpt/tokenizer.h"
 
 namespace minigpt::benchmarks {
@@ -36,7 +37,7 @@ Config config_of(const std::string& size) {
         }
         known += std::string(known.empty() ? "" : ", ") + each.name;
     }
-    throw Error{2, size + ": no such size, expected one of " + known};
+    tools::misuse("%s: no such size, expected one of %s", size.c_str(), known.c_str());
 }
 
 // 256 bytes, pairs of them in order, <|endoftext|>.
@@ -69,9 +70,9 @@ std::vector<uint64_t> make_tokenizer(size_t* n_bytes) {
     spec.specials = &last;
     spec.n_specials = 1;
     spec.eos = last;
-    require(tokenizer_bytes(spec, n_bytes), "vocabulary");
+    tools::require(tokenizer_bytes(spec, n_bytes), "vocabulary");
     std::vector<uint64_t> tables((*n_bytes + 7) / 8);
-    require(build_tokenizer(spec, tables.data(), *n_bytes), "vocabulary");
+    tools::require(build_tokenizer(spec, tables.data(), *n_bytes), "vocabulary");
     return tables;
 }
 
@@ -106,7 +107,7 @@ void make_model(const std::string& size, ElementType type, const std::string& pa
     options.source_name = size.c_str();
     options.converter = "bench make-model";
     Writer writer;
-    require(writer.open(path.c_str(), config, options), path);
+    tools::require(writer.open(path.c_str(), config, options), path);
     Noise noise;
     std::vector<float> array;
     for (size_t i = 0; i < tensor_count(config); i++) {
@@ -115,9 +116,9 @@ void make_model(const std::string& size, ElementType type, const std::string& pa
         ArrayView view = spec.n_dims == 1
                              ? ArrayView::vector(array.data(), spec.shape[0])
                              : ArrayView::matrix(array.data(), spec.shape[0], spec.shape[1]);
-        require(writer.add(spec.name, view), path);
+        tools::require(writer.add(spec.name, view), path);
     }
-    require(writer.finish(), path);
+    tools::require(writer.finish(), path);
 }
 
 }  // namespace minigpt::benchmarks

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/bench.h"
+#include "common/error.h"
 #include "minigpt/limits.h"
 #include "minigpt/ops.h"
 
@@ -60,8 +61,8 @@ public:
         std::vector<double> seconds, peaks, reads;
         for (size_t i = 0; i < options_.repeats; i++) {
             double peak = 0, read = 0;
-            require(measure_fma(&peak, &compute_), "fma peak");
-            require(measure_read(&read, memory_, kReadBytes, &compute_), "read bandwidth");
+            tools::require(measure_fma(&peak, &compute_), "fma peak");
+            tools::require(measure_read(&read, memory_, kReadBytes, &compute_), "read bandwidth");
             peaks.push_back(peak);
             reads.push_back(read);
             seconds.push_back(seconds_of(f, times));
@@ -107,12 +108,12 @@ void Bench::gemms() {
             Arrays arrays;
             float *a = arrays.add(m * k), *b = arrays.add(k * n), *c = arrays.add(m * n);
             size_t bytes = 0;
-            require(gemm_workspace_bytes(m, n, k, &bytes, &compute_), "gemm");
+            tools::require(gemm_workspace_bytes(m, n, k, &bytes, &compute_), "gemm");
             void* workspace = arrays.add(bytes / sizeof(float) + 1);
             auto run = [&] {
-                require(gemm(c, n, a, k, Operand::plain, b, n, Operand::plain, m, n, k, false,
-                             workspace, bytes, &compute_),
-                        "gemm");
+                tools::require(gemm(c, n, a, k, Operand::plain, b, n, Operand::plain, m, n, k,
+                                    false, workspace, bytes, &compute_),
+                               "gemm");
             };
             if (options_.gemm_only) {
                 print_gemm(m, n, k, run);
@@ -132,18 +133,19 @@ void Bench::rows() {
     Arrays arrays;
     float *x = arrays.add(wide), *y = arrays.add(wide), *w = arrays.add(kEmbd);
     auto bytes = [](size_t numbers) { return 2.0 * sizeof(float) * static_cast<double>(numbers); };
-    measure("layernorm 512 x 768", 0, bytes(n),
-            [&] { require(layernorm(y, x, w, w, kRows, kEmbd, 1e-5f, &compute_), "layernorm"); });
+    measure("layernorm 512 x 768", 0, bytes(n), [&] {
+        tools::require(layernorm(y, x, w, w, kRows, kEmbd, 1e-5f, &compute_), "layernorm");
+    });
     measure("gelu_tanh 512 x 3072", 0, bytes(wide),
-            [&] { require(gelu(y, x, wide, Activation::gelu_tanh, &compute_), "gelu"); });
+            [&] { tools::require(gelu(y, x, wide, Activation::gelu_tanh, &compute_), "gelu"); });
     measure("gelu_erf 512 x 3072", 0, bytes(wide),
-            [&] { require(gelu(y, x, wide, Activation::gelu_erf, &compute_), "gelu"); });
+            [&] { tools::require(gelu(y, x, wide, Activation::gelu_erf, &compute_), "gelu"); });
     measure("masked_softmax 512 x 512", 0, bytes(scores), [&] {
-        require(masked_softmax(y, x, kRows, kRows, kRows, 0, &compute_), "masked_softmax");
+        tools::require(masked_softmax(y, x, kRows, kRows, kRows, 0, &compute_), "masked_softmax");
     });
     double ignored = 0;
     measure("log_prob 50257", 0, sizeof(float) * static_cast<double>(kVocab),
-            [&] { require(log_prob(&ignored, x, kVocab, 7, &compute_), "log_prob"); });
+            [&] { tools::require(log_prob(&ignored, x, kVocab, 7, &compute_), "log_prob"); });
 }
 
 void Bench::attentions() {
@@ -156,18 +158,19 @@ void Bench::attentions() {
         float *q = arrays.add(s.n_rows * kEmbd), *out = arrays.add(s.n_rows * kEmbd);
         float *k = arrays.add(keys * kEmbd), *v = arrays.add(keys * kEmbd);
         size_t bytes = 0;
-        require(attention_workspace_bytes(s.n_rows, s.n_past, kHeads, kHeadDim, &bytes, &compute_),
-                "attention");
+        tools::require(
+            attention_workspace_bytes(s.n_rows, s.n_past, kHeads, kHeadDim, &bytes, &compute_),
+            "attention");
         void* workspace = arrays.add(bytes / sizeof(float) + 1);
         char name[64];
         snprintf(name, sizeof name, "attention %zu after %zu", s.n_rows, s.n_past);
         double pairs = static_cast<double>(s.n_rows) * static_cast<double>(s.n_past) +
                        static_cast<double>(s.n_rows * (s.n_rows + 1) / 2);
         measure(name, 4 * pairs * kEmbd, 0, [&] {
-            require(attention(out, q, k, v, s.n_rows, s.n_past, kHeads, kHeadDim,
-                              1 / std::sqrt(static_cast<float>(kHeadDim)), nullptr, workspace,
-                              bytes, &compute_),
-                    "attention");
+            tools::require(attention(out, q, k, v, s.n_rows, s.n_past, kHeads, kHeadDim,
+                                     1 / std::sqrt(static_cast<float>(kHeadDim)), nullptr,
+                                     workspace, bytes, &compute_),
+                           "attention");
         });
     }
 }

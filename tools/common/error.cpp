@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "common/program.h"
 #include "common/text.h"
 
 namespace minigpt::tools {
@@ -28,8 +29,8 @@ void require(const Status& status, const std::string& thing) {
         throw Error{kRefused, thing + ": " + status.message()};
 }
 
-void print_line(const std::string& message, const char* program) {
-    std::string line = printable(std::string(program) + ": " + message) + '\n';
+void print_line(const std::string& message) {
+    std::string line = printable(program_name() + ": " + message) + '\n';
     fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -14,8 +14,12 @@ constexpr int kMisused = 2;  // the command line
 // Thrown by anything in these folders; only what main calls first catches it.
 struct Error {
     int exit_status;
-    std::string message;  // names the thing first: "PATH: what is wrong"
+    std::string message;     // names the thing first: "PATH: what is wrong"
+    std::string usage = {};  // lines that follow it as they are
 };
+
+// Thrown when nobody reads standard output any more; only run_main() catches it.
+struct ClosedPipe {};
 
 // printf-like; throw an Error of status kRefused or kMisused.
 [[noreturn]] void refuse(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
@@ -24,7 +28,7 @@ struct Error {
 // Refuses when the library did, in its words after the thing's name.
 void require(const Status& status, const std::string& thing);
 
-// Writes "program: message" as one line on stderr: bytes that would end or hide it become '?'.
-void print_line(const std::string& message, const char* program = "gpt2");
+// Writes "program: message" as one line on stderr, printable (text.h).
+void print_line(const std::string& message);
 
 }  // namespace minigpt::tools

@@ -10,6 +10,8 @@ namespace minigpt::tools {
 namespace {
 
 [[noreturn]] void failed() {
+    if (errno == EPIPE)
+        throw ClosedPipe();
     refuse("standard output: %s", strerror(errno));
 }
 

@@ -6,8 +6,8 @@
 
 namespace minigpt::tools {
 
-// Standard output that cannot fail unnoticed: a full disk or a closed pipe throws an Error.
-// finish() must be called in the end; what is written after the last flush
+// Standard output that cannot fail unnoticed: a full disk throws an Error, a closed pipe throws
+// ClosedPipe (error.h). finish() must be called in the end; what is written after the last flush
 // may be lost without.
 class Output {
 public:

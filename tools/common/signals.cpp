@@ -1,6 +1,7 @@
 #include "common/signals.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -43,6 +44,16 @@ void take_signals(const std::string& program) {
     signal(SIGXFSZ, SIG_IGN);
     set_mapped_file("");
     signal(SIGBUS, on_bus_error);
+}
+
+void end_by_closed_pipe() {
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+}
+
+bool is_output_closed() {
+    pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
 void set_mapped_file(const std::string& path) {

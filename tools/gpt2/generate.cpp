@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "common/output.h"
+#include "common/program.h"
 #include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/input.h"
@@ -137,8 +138,8 @@ void refuse_text_without_vocabulary(const Options& options, const Loaded& loaded
     if (!options.print_ids && !options.json) {
         refuse(
             "%s: the model has no vocabulary, so it cannot write text (--print-ids writes "
-            "ids; convert --vocab makes a file with one)",
-            name);
+            "ids; %s --vocab makes a file with one)",
+            name, convert_name().c_str());
     }
 }
 

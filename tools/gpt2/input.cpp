@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "common/error.h"
+#include "common/program.h"
 
 namespace minigpt::gpt2 {
 namespace {
@@ -54,9 +55,9 @@ Input read_input(const Options& options) {
     } else {
         if (!options.file && isatty(STDIN_FILENO) != 0) {
             misuse(
-                "no %s; see gpt2 %s --help",
+                "no %s; see %s %s --help",
                 options.command == kDetokenize ? "ids: give --ids" : "prompt: give -p, -f or --ids",
-                info(options.command).name);
+                program_name().c_str(), name_of(options.command));
         }
         input.text = read_all(stdin, kStdinName);
         input.name = kStdinName;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "common/error.h"
+#include "common/program.h"
 #include "common/signals.h"
 #include "common/text.h"
 
@@ -70,8 +71,8 @@ Loaded::Loaded(const Options& options) {
         set_mapped_file(options.load ? "" : name);
         Status status = options.load ? model.load(name.c_str()) : model.open(name.c_str());
         if (!status.ok() && is_other_kind(name)) {
-            refuse("%s: no .mgpt file; if it is a checkpoint, convert %s -o model.mgpt makes one",
-                   name.c_str(), shell_word(name).c_str());
+            refuse("%s: no .mgpt file; if it is a checkpoint, %s %s -o model.mgpt makes one",
+                   name.c_str(), convert_name().c_str(), shell_word(name).c_str());
         }
         require(status, name);
     } else {
@@ -80,8 +81,8 @@ Loaded::Loaded(const Options& options) {
         Status status = model.open(minigpt_bundled_model, n_bytes);
         // Only where the build leaves types out (make WEIGHTS=...).
         if (status.code() == Code::not_supported) {
-            refuse("%s: %s; -m takes a file of such a type, as convert --type makes it",
-                   name.c_str(), status.message());
+            refuse("%s: %s; -m takes a file of such a type, as %s --type makes it", name.c_str(),
+                   status.message(), convert_name().c_str());
         }
         require(status, name);
     }
@@ -107,8 +108,8 @@ std::vector<int32_t> to_ids(const Input& input, const Options& options, const Lo
     if (loaded.tokenizer.kind() == TokenizerKind::none) {
         refuse(
             "%s: the model has no vocabulary, so it cannot read text (--ids gives "
-            "ids, --print-ids shows them; convert --vocab makes a file with one)",
-            loaded.name.c_str());
+            "ids, --print-ids shows them; %s --vocab makes a file with one)",
+            loaded.name.c_str(), convert_name().c_str());
     }
     // Not a vector: its zeros would touch all of it, and most texts need a quarter.
     std::unique_ptr<int32_t[]> buffer(new int32_t[input.text.size() + 1]);

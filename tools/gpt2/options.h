@@ -1,4 +1,4 @@
-// The command line of gpt2: one table of flags, from which come parsing, errors and --help.
+// The command line of gpt2.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "common/error.h"
+#include "common/options.h"
+#include "common/text.h"
 #include "minigpt/generate.h"
 
 namespace minigpt::gpt2 {
@@ -28,22 +30,13 @@ enum Command : unsigned {
 };
 constexpr unsigned kAnyCommand = 511;
 
-struct CommandInfo {
-    Command command;
-    const char* name;
-    const char* usage;    // what follows "gpt2 name"
-    const char* summary;  // one line
-};
-
-// What the command line asked for. A flag given twice counts as it was given last, but --stop,
-// which adds a text each time.
 // The words of --kv, in KvType's order.
 constexpr const char* kKvTypes[] = {"f32", "f16", "q8"};
 
+// What the command line asked for.
 struct Options {
     Command command = kGenerate;
-    bool help = false;
-    bool version = false;
+    std::optional<std::string> answer;  // help or version: to print, instead of all else
 
     std::optional<std::string> model;  // none: the model inside gpt2
     bool check_weights = true;
@@ -82,53 +75,16 @@ struct Options {
     std::vector<size_t> batch, depth;
 };
 
-// A flag's value, still as typed. Each reader throws the misuse that names flag and value.
-class Argument {
-public:
-    Argument(const char* flag, std::string value) : flag_(flag), value_(std::move(value)) {}
+// The table of options; what is given goes into `options`.
+Program program(Options& options);
 
-    const char* flag() const { return flag_; }
-    const std::string& text() const { return value_; }
-    std::string nonempty_text() const;
-    // Digits only, in [least, most].
-    uint64_t whole(uint64_t least, uint64_t most) const;
-    // A finite decimal number in [least, most]; `open` leaves `least` itself out.
-    float real(double least, double most, bool open = false) const;
-    std::vector<int64_t> ids() const;
-    // At least one whole number in [least, most], commas or spaces between.
-    std::vector<size_t> sizes(uint64_t least, uint64_t most) const;
-    // The index of the value in a list of words, [n].
-    size_t choice(const char* const* words, size_t n) const;
+const char* name_of(Command command);
 
-private:
-    const char* flag_;
-    std::string value_;
-};
-
-struct Flag {
-    const char* name;
-    const char* value;  // what --help calls its value; nullptr: a switch
-    unsigned commands;  // who takes it
-    const char* help;
-    void (*set)(Options& options, const Argument& argument);
-};
-
-extern const CommandInfo kCommands[];
-extern const size_t kNumCommands;
-extern const Flag kFlags[];
-extern const size_t kNumFlags;
-
-const CommandInfo& info(Command command);
-
-// Whole numbers with commas or white space between; none is a list too. An id too large for
-// int64 becomes its limit: both are outside of any vocabulary. Returns the first word that is no
-// number, or "" when all are.
-std::string parse_ids(const std::string& text, std::vector<int64_t>* ids);
+// A word that is no flag: one of compare's models, or a misuse that names the flags that may have
+// been forgotten. command: 0 where the word is no subcommand.
+void take_word(const std::string& word, unsigned command, Options* options);
 
 // args: what follows the program's name. Throws Error.
 Options parse(const std::vector<std::string>& args);
-
-// What `gpt2 --help` (no subcommand named) and `gpt2 NAME --help` print.
-std::string help_text(Command command, bool named);
 
 }  // namespace minigpt::gpt2

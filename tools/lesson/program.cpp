@@ -2,41 +2,23 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "common/error.h"
 #include "common/file.h"
+#include "common/options.h"
 #include "common/output_file.h"
+#include "common/program.h"
 #include "lesson/lesson.h"
 
 namespace minigpt::lesson {
 namespace {
 
-using tools::format;
-
 struct Options {
     std::string lesson;  // "": all that are not only_by_name
     std::string svg_folder, isa;
     size_t n_threads = 0;
-    bool help = false;
 };
-
-std::string help_text(const std::vector<Lesson>& lessons) {
-    std::string text =
-        "usage: lesson [NAME | all] [--svg DIR] [-t THREADS] [--isa NAME]\n\n"
-        "Attention by hand: every number can be followed by eye, every claim is checked.\n\n";
-    for (const Lesson& each : lessons)
-        text += format("  %-14s%s\n", each.name, each.summary);
-    text += "  all           every one of them; without a name, all but the returns desk\n\n";
-    text += "  --svg DIR     draw pictures into this folder, which is made if it is missing\n";
-    text += "  -t THREADS    default: one per physical core\n";
-    text +=
-        "  --isa NAME    a table of kernels, as gpt2 --version lists them\n"
-        "                (the best whose bits are those of every machine)\n\n";
-    return text + "Exit status: 0 done, 1 a claim does not hold, 2 the command line was wrong.\n";
-}
 
 bool is_lesson(const std::string& name, const std::vector<Lesson>& lessons) {
     for (const Lesson& each : lessons) {
@@ -46,39 +28,41 @@ bool is_lesson(const std::string& name, const std::vector<Lesson>& lessons) {
     return name == "all";
 }
 
-size_t thread_count(const std::string& text) {
-    char* end = nullptr;
-    unsigned long n = strtoul(text.c_str(), &end, 10);
-    if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || n == 0 ||
-        n > Compute::kMaxThreads)
-        tools::misuse("-t: found %s, expected 1 to %zu", text.c_str(), Compute::kMaxThreads);
-    return n;
+void take_word(const std::string& word, const std::vector<Lesson>& lessons, Options* options) {
+    std::vector<std::string> names = {"all"};
+    for (const Lesson& each : lessons)
+        names.push_back(each.name);
+    if (!is_lesson(word, lessons)) {
+        const std::string meant = tools::nearest(word, names);
+        tools::misuse("%s: no such lesson%s; %s --help lists them", word.c_str(),
+                      meant.empty() ? "" : ("; did you mean " + meant + "?").c_str(),
+                      tools::program_name().c_str());
+    }
+    if (!options->lesson.empty())
+        tools::misuse("%s: one lesson at a time, or all", word.c_str());
+    options->lesson = word;
 }
 
-Options parse(const std::vector<std::string>& args, const std::vector<Lesson>& lessons) {
-    Options options;
-    for (size_t i = 0; i < args.size(); i++) {
-        const std::string& word = args[i];
-        if (word == "--help" || word == "-h") {
-            options.help = true;
-        } else if (word == "--svg" || word == "-t" || word == "--isa") {
-            if (i + 1 == args.size() || args[i + 1].empty())
-                tools::misuse("%s: its value is missing", word.c_str());
-            const std::string& value = args[++i];
-            if (word == "-t") {
-                options.n_threads = thread_count(value);
-            } else {
-                (word == "--svg" ? options.svg_folder : options.isa) = value;
-            }
-        } else if (!is_lesson(word, lessons)) {
-            tools::misuse("%s: no such lesson or flag; lesson --help lists them", word.c_str());
-        } else if (!options.lesson.empty()) {
-            tools::misuse("%s: one lesson at a time, or all", word.c_str());
-        } else {
-            options.lesson = word;
-        }
-    }
-    return options;
+tools::Program program(const std::vector<Lesson>& lessons, Options& o) {
+    tools::Program p;
+    p.usage = {"[NAME | all] [--svg DIR] [-t THREADS] [--isa NAME]"};
+    p.about = "Attention by hand: every number can be followed by eye, every claim is checked.";
+    p.words_title = "Lessons";
+    for (const Lesson& each : lessons)
+        p.words.push_back({each.name, each.summary});
+    p.words.push_back({"all", "every lesson; without a name, all but the returns desk"});
+    p.groups = {
+        {"Flags",
+         {{"--svg", "DIR", 0, "draw pictures into this folder, which is made if it is missing",
+           tools::text_into(&o.svg_folder)},
+          {"-t", "THREADS", 0, "threads (all physical cores)",
+           tools::whole_into(&o.n_threads, 1, Compute::kMaxThreads)},
+          {"--isa", "NAME", 0,
+           "kernels, as gpt2 --version lists them (the best whose bits are those of every machine)",
+           tools::text_into(&o.isa)}}}};
+    p.notes = "Exit status: 0 done, 1 a claim does not hold, 2 the command line was wrong.";
+    p.take_word = [&](const std::string& word, unsigned) { take_word(word, lessons, &o); };
+    return p;
 }
 
 // Before anything is computed: makes the folder, not those that it would lie in; where it is there,
@@ -131,21 +115,17 @@ const std::vector<Lesson> kLessons = {
 
 int run(const std::vector<std::string>& args, const std::vector<Lesson>& lessons,
         const Page::Write& write) {
-    try {
-        Options options = parse(args, lessons);
-        if (options.help) {
-            write(help_text(lessons));
+    return tools::run_body(args, [&](const std::vector<std::string>&) {
+        Options options;
+        const tools::Program table = program(lessons, options);
+        const tools::CommandLine line = tools::parse(table, args);
+        if (line.answer) {
+            write(*line.answer);
         } else {
             teach(options, lessons, write);
         }
         return tools::kDone;
-    } catch (const tools::Error& error) {
-        tools::print_line(error.message, "lesson");
-        return error.exit_status;
-    } catch (const std::bad_alloc&) {
-        tools::print_line("out of memory", "lesson");
-    }
-    return tools::kRefused;
+    });
 }
 
 }  // namespace minigpt::lesson

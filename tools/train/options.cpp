@@ -1,48 +1,49 @@
 #include "train/options.h"
 
-#include <algorithm>
 #include <cstdint>
 
-#include "common/file.h"
 #include "minigpt/compute.h"
 #include "train/flags.h"
 
 namespace minigpt::train {
 namespace {
 
+using tools::CommandLine;
+using tools::misuse;
+
 constexpr size_t kMaxSample = 100000;    // tokens, some minutes
 constexpr size_t kMaxReplies = 1000000;  // 200 MB
 
-using Given = std::vector<const Flag*>;
-
-bool is_given(const Given& given, const char* name) {
-    return std::find(given.begin(), given.end(), find_flag(name)) != given.end();
-}
-
-// A flag that is not for the run that the others ask for; empty: there is none.
-std::string misplaced(const Options& options, const Given& given) {
+// Refuses a flag that is not for the run that the others ask for.
+void check_uses(const Options& options, const CommandLine& line) {
     const bool is_mlp = options.config.architecture == networks::Architecture::mlp;
-    const bool is_text = is_given(given, "--returns-desk");
-    if (is_text && !options.text.empty())
-        return "--returns-desk makes a text and takes none: " + tools::shown(options.text);
-    for (const Flag* flag : given) {
-        std::string name = flag->name;
-        if (is_text && !(flag->use & kText))
-            return "--returns-desk prints a text and does not train: not with " + name;
-        if (!options.resume.empty() && flag->use & kNew)
-            return name + " is what the run began with: not with --resume";
-        if (is_mlp && flag->use & kGpt)
-            return name + " is for a GPT: not with --model mlp";
-        if (!is_mlp && flag->use & kMlp)
-            return name + " is for a perceptron: only with --model mlp";
+    const bool is_text = line.has("--returns-desk");
+    if (is_text && !options.text.empty()) {
+        misuse("--returns-desk makes a text and takes none: %s",
+               tools::shown(options.text).c_str());
     }
-    if (is_given(given, "--eval-windows") && options.config.val == 0)
-        return "--eval-windows is of held-back text: not with --val 0";
-    return "";
+    for (const CommandLine::Given& given : line.given) {
+        const char* name = given.option->names;
+        const unsigned use = given.option->takers;
+        if (is_text && !(use & kText))
+            misuse("--returns-desk prints a text and does not train: not with %s", name);
+        if (!options.resume.empty() && use & kNew)
+            misuse("%s is what the run began with: not with --resume", name);
+        if (is_mlp && use & kGpt)
+            misuse("%s is for a GPT: not with --model mlp", name);
+        if (!is_mlp && use & kMlp)
+            misuse("%s is for a perceptron: only with --model mlp", name);
+    }
+    if (line.has("--eval-windows") && options.config.val == 0)
+        misuse("--eval-windows is of held-back text: not with --val 0");
+    if (!is_text && options.text.empty())
+        misuse("TEXT is missing");
+    if (!is_text && options.output.empty())
+        misuse("-o MODEL.mgpt is missing");
 }
 
-// A number that is given and is not what it may be; empty: there is none.
-std::string out_of_range(const Options& options, const Given& given) {
+// Refuses a number that is given and is not what it may be.
+void check_ranges(const Options& options, const CommandLine& line) {
     const networks::TrainConfig& c = options.config;
     const struct {
         const char* name;
@@ -53,91 +54,35 @@ std::string out_of_range(const Options& options, const Given& given) {
                {"--returns-desk", options.n_replies, 1, kMaxReplies},
                {"--warmup", c.n_warmup, 0, c.n_iters / 10}};
     for (const auto& n : all) {
-        if (is_given(given, n.name) && (n.value < n.least || n.value > n.most)) {
-            return std::string(n.name) + ": found " + std::to_string(n.value) + ", expected " +
-                   std::to_string(n.least) + " to " + std::to_string(n.most);
-        }
+        if (line.has(n.name) && (n.value < n.least || n.value > n.most))
+            misuse("%s: found %zu, expected %zu to %zu", n.name, n.value, n.least, n.most);
     }
     Status status = check(c);
-    return status.ok() ? "" : std::string("--") + status.message();
-}
-
-// What no single flag can see.
-std::string misuse(const Options& options, const Given& given) {
-    if (options.help)
-        return "";
-    std::string wrong = misplaced(options, given);
-    const bool trains = !is_given(given, "--returns-desk");
-    if (wrong.empty() && trains && options.text.empty())
-        wrong = "TEXT is missing";
-    if (wrong.empty() && trains && options.output.empty())
-        wrong = "-o MODEL.mgpt is missing";
-    return wrong.empty() ? out_of_range(options, given) : wrong;
-}
-
-// One word, or a flag and its value: i moves to the last of them.
-std::string take(const std::vector<std::string>& args, size_t* i, Options* options, Given* given) {
-    const std::string& word = args[*i];
-    const Flag* flag = find_flag(word);
-    if (flag == nullptr) {
-        if (word.size() > 1 && word[0] == '-')
-            return "unknown option " + tools::shown(word);
-        if (!options->text.empty() || word.empty())
-            return "one TEXT, please: " + tools::shown(word);
-        options->text = word;
-    } else {
-        given->push_back(flag);
-        if (flag->value != nullptr && ++*i == args.size())
-            return std::string("a value is missing after ") + flag->name;
-        const char* value = flag->value == nullptr ? "" : args[*i].c_str();
-        if (!flag->read(*options, value)) {
-            std::string found = value[0] == '\0' ? "nothing" : tools::shown(value);
-            return std::string(flag->name) + ": found " + found + ", expected " + expected(*flag);
-        }
-    }
-    if (flag == nullptr || !(flag->use & (kNew | kOnce)))
-        options->again.insert(options->again.end(), &word, &args[*i] + 1);
-    return "";
+    if (!status.ok())
+        misuse("--%s", status.message());
 }
 
 }  // namespace
 
-Options parse(const std::vector<std::string>& args, std::string* error) {
+Options parse(const std::vector<std::string>& args) {
     Options options;
-    Given given;
-    error->clear();
-    for (size_t i = 0; i < args.size() && error->empty(); ++i)
-        *error = take(args, &i, &options, &given);
-    if (error->empty())
-        *error = misuse(options, given);
-    return options;
-}
-
-std::string help_text() {
-    std::string help =
-        "usage: train TEXT -o MODEL.mgpt [options]\n"
-        "       train TEXT -o MODEL.mgpt --resume MODEL.mgpt.state\n"
-        "       train --returns-desk N [--seed N]\n"
-        "\n"
-        "Trains a small GPT-2 on a text and writes it as a weight file for gpt2. The same text "
-        "and\n"
-        "options give the same file, bit for bit, for any number of threads and on any machine.\n"
-        "Of what it was while it learnt, it is kept as it predicted the held-back text best.\n"
-        "Losses are nats a token, and samples go on from the text's own beginning, after a bar.\n"
-        "\n";
-    for (size_t i = 0; i < kNumFlags; ++i) {
-        const Flag& flag = kFlags[i];
-        std::string left = std::string("  ") + flag.name;
-        if (flag.value != nullptr)
-            left += std::string(" ") + flag.value;
-        left.resize(left.size() < 28 ? 28 : left.size() + 2, ' ');
-        help += left + flag.help + "\n";
+    tools::Program table = program(options);
+    // What flags mean together is told with the usage, too.
+    table.check = [&options](const CommandLine& line) {
+        check_uses(options, line);
+        check_ranges(options, line);
+    };
+    const CommandLine line = tools::parse(table, args);
+    options.answer = line.answer;
+    options.again = {options.text};
+    for (const CommandLine::Given& given : line.given) {
+        if (given.option->takers & (kNew | kOnce))
+            continue;
+        options.again.push_back(given.option->names);
+        if (given.option->value != nullptr)
+            options.again.push_back(given.value);
     }
-    help +=
-        "\n"
-        "Exit status: 0 done, 1 the text or a file was refused, 2 the command line was wrong,\n"
-        "130 stopped by Ctrl-C: all is saved, and the last line says how to go on.\n";
-    return help;
+    return options;
 }
 
 }  // namespace minigpt::train

@@ -24,15 +24,12 @@ struct Options {
     size_t stop_after = 0;            // iterations; 0: no stop before the end
     size_t n_replies = 0;             // not 0: the returns desk's text is wanted, and nothing else
     bool force = false;               // begin anew where an unfinished run's state lies
-    bool help = false;
-    std::vector<std::string> again;  // the words that a resumed run is given, too, but --resume
+    std::optional<std::string> answer;  // help or version: to print, instead of a run
+    std::vector<std::string> again;     // the words that a resumed run is given, too, but --resume
 };
 
-// args: what follows the program's name. On a misuse, `error` is what is wrong, else empty: what
-// would be ignored is a misuse, too.
-Options parse(const std::vector<std::string>& args, std::string* error);
-
-// What `train --help` prints.
-std::string help_text();
+// args: what follows the program's name. Throws tools::Error; what would be ignored is a misuse,
+// too.
+Options parse(const std::vector<std::string>& args);
 
 }  // namespace minigpt::train

@@ -23,7 +23,7 @@ constexpr int kDone = 0, kRefused = 1, kInterrupted = 130;
 constexpr size_t kMaxText = static_cast<size_t>(1) << (sizeof(size_t) == 4 ? 28 : 34);
 
 void complain(const Status& status) {
-    tools::print_line(status.message(), "train");
+    tools::print_line(status.message());
 }
 
 class Run {
@@ -124,8 +124,7 @@ Status Run::prepare() {
 void Run::say_what() const {
     if (has_model() && !options_.config.mask) {
         tools::print_line("without the mask: gpt2 runs every model with it, so " + options_.output +
-                              " will write nonsense there; the losses show the leak",
-                          "train");
+                          " will write nonsense there; the losses show the leak");
     }
     printf("%s parameters; %s tokens of %zu kinds to learn from, %s held back\n",
            tools::grouped(trainer_->network().parameters().count()).c_str(),
@@ -281,6 +280,9 @@ int run(const Options& options) {
     if (stopped || (status.code() == Code::io && run.saved() > 0))
         run.say_how_to_resume();
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        // Nobody reads the log any more, but the run was for its files: they are all there.
+        if (status.ok() && tools::is_output_closed())
+            throw tools::ClosedPipe();
         complain(Status::error(Code::io, "standard output: cannot be written"));
         return kRefused;
     }

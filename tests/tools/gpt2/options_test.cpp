@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/error.h"
+#include "common/program.h"
 
 using namespace minigpt::gpt2;
 
@@ -13,6 +14,7 @@ namespace {
 
 // The message of a refused command line, which must be of status 2.
 std::string misuse_of(const std::vector<std::string>& args) {
+    set_program_name("gpt2");
     try {
         parse(args);
     } catch (const Error& error) {
@@ -92,9 +94,16 @@ TEST_CASE("options: --flag=value is --flag value, also with = in the value") {
     CHECK(begins_with(misuse_of({"--echo=1"}), "--echo: takes no value"));
 }
 
-TEST_CASE("options: a flag given twice counts as given last") {
-    CHECK(parse({"-n", "1", "-n", "2"}).n_new == 2);
-    CHECK(*parse({"-p", "a", "-p", "b"}).text == "b");
+TEST_CASE("options: a flag given twice is refused") {
+    CHECK(begins_with(misuse_of({"-n", "1", "-n", "2"}), "-n: given twice"));
+    CHECK(begins_with(misuse_of({"-p", "a", "-p", "b"}), "-p: given twice"));
+    CHECK(begins_with(misuse_of({"bench", "-b", "1", "--batch", "2"}), "--batch: given twice"));
+}
+
+TEST_CASE("options: a short flag's value may follow it at once") {
+    CHECK(parse({"-n5"}).n_new == 5);
+    CHECK(*parse({"-pHello there"}).text == "Hello there");
+    CHECK(begins_with(misuse_of({"-n5x"}), "-n: found 5x"));
 }
 
 TEST_CASE("options: numbers are strict, and their flag is named") {
@@ -124,15 +133,20 @@ TEST_CASE("options: numbers are strict, and their flag is named") {
 }
 
 TEST_CASE("options: what is no flag, subcommand or choice is named") {
-    CHECK(begins_with(misuse_of({"--tmp", "1"}), "--tmp: no such flag; see gpt2 generate --help"));
+    CHECK(begins_with(misuse_of({"--tmp", "1"}),
+                      "--tmp: no such flag; did you mean --temp? see gpt2 generate --help"));
     CHECK(begins_with(misuse_of({"-x"}), "-x: no such flag"));
     CHECK(begins_with(misuse_of({"tokenize", "--temp", "1"}), "--temp: not a flag of tokenize"));
+    CHECK(begins_with(misuse_of({"--temperature", "1"}),
+                      "--temperature: no such flag; did you mean --temp?"));
+    CHECK(misuse_of({"generat"}) ==
+          "generat: no such subcommand; did you mean generate? see gpt2 --help");
     CHECK(begins_with(misuse_of({"Hello"}), "Hello: no such subcommand"));
     CHECK(begins_with(misuse_of({""}), ": no such subcommand"));
     CHECK(begins_with(misuse_of({"generate", ""}), ": no flag before it"));
     CHECK(begins_with(misuse_of({"generate", "-"}), "-: no flag before it"));
     CHECK(begins_with(misuse_of({"--overflow", "wrap"}), "--overflow: found wrap, expected stop"));
-    CHECK(begins_with(misuse_of({"--kv", "f64"}), "--kv: found f64, expected f32 or f16 or q8"));
+    CHECK(begins_with(misuse_of({"--kv", "f64"}), "--kv: found f64, expected f32, f16 or q8"));
     CHECK(begins_with(misuse_of({"--stop", ""}), "--stop: its value is empty"));
     CHECK(begins_with(misuse_of({"-m", ""}), "-m: its value is empty"));
     CHECK(begins_with(misuse_of({"--isa", ""}), "--isa: its value is empty"));
@@ -184,22 +198,30 @@ TEST_CASE("options: ids have commas, spaces or both between") {
 }
 
 TEST_CASE("options: each subcommand's flags are distinct, and its help has them all") {
-    for (size_t c = 0; c < kNumCommands; c++) {
+    Options unused;
+    const Program table = program(unused);
+    for (const Subcommand& each : table.subcommands) {
         std::set<std::string> names;
-        std::string help = help_text(kCommands[c].command, true);
-        for (size_t i = 0; i < kNumFlags; i++) {
-            if ((kFlags[i].commands & kCommands[c].command) == 0)
-                continue;
-            CHECK(names.insert(kFlags[i].name).second);
-            CHECK(help.find(std::string("  ") + kFlags[i].name + " ") != std::string::npos);
+        std::string help = help_text(table, &each);
+        for (const OptionGroup& group : table.groups) {
+            for (const Option& option : group.options) {
+                if ((option.takers & each.bit) == 0)
+                    continue;
+                for (const std::string& name : names_of(option))
+                    CHECK(names.insert(name).second);
+                CHECK(help.find(std::string("  ") + option.names + " ") != std::string::npos);
+            }
         }
-        CHECK(parse({kCommands[c].name, "--help"}).help);
-        CHECK(parse({kCommands[c].name, "-h", "--nonsense"}).help);
+        CHECK(*parse({each.name, "--help"}).answer == help);
+        CHECK(*parse({each.name, "-h", "--nonsense"}).answer == help);
+        CHECK(*parse({"help", each.name}).answer == help);
         size_t begin = 0;
         for (size_t end; (end = help.find('\n', begin)) != std::string::npos; begin = end + 1)
             CHECK(end - begin <= 98);
-        CHECK(help_text(kGenerate, false).find(kCommands[c].name) != std::string::npos);
+        CHECK(help_text(table).find(each.name) != std::string::npos);
     }
-    CHECK(parse({"--help"}).help);
-    CHECK(parse({"--version"}).version);
+    for (const char* word : {"--help", "-h", "help"})
+        CHECK(*parse({word}).answer == help_text(table));
+    for (const char* word : {"--version", "-v", "version"})
+        CHECK(parse({word}).answer->find("scalar") != std::string::npos);
 }

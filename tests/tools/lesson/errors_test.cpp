@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "common/error.h"
+#include "common/program.h"
 #include "lesson/lesson.h"
 #include "tests/temp_folder.h"
 #include "tests/tools/common/terminal.h"
@@ -33,7 +34,8 @@ void right(lesson::Page& page) {
 Ran run_here(const std::vector<std::string>& args) {
     Ran ran;
     ran.err = on_file([&] {
-        ran.exit_status = lesson::run(args, {{"right", "", right}, {"wrong", "", wrong, true}},
+        tools::set_program_name("lesson");
+    ran.exit_status = lesson::run(args, {{"right", "", right}, {"wrong", "", wrong, true}},
                                       [&](const std::string& text) { ran.out += text; });
     });
     return ran;
