@@ -135,8 +135,8 @@ std::vector<Option> machine_options(Options& o) {
          "threads; the result never depends on it (all physical cores)",
          whole_into(&o.n_threads, 1, Compute::kMaxThreads)},
         {"--isa", "NAME", kRuns | kInspect | kVerify,
-         "kernels; gpt2 --version lists them (the best). muladd, for CPUs without fused "
-         "multiply-add, has bits of its own; all others have the same",
+         "kernels; gpt2 --version lists them (the best). sse2 and vfp, for CPUs without fused "
+         "multiply-add, have bits of their own; all others have the same bits",
          text_into(&o.isa)},
         {"--no-cache", nullptr, kReadsIds & ~kCompare,
          "compute everything again for each token (same bits, slow)", turn_off(&o.use_cache)},

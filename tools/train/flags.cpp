@@ -38,7 +38,8 @@ std::vector<Option> run_options(Options& o) {
         {"-t", "THREADS", 0, "threads; the result never depends on it (all physical cores)",
          whole(&o.n_threads)},
         {"--isa", "NAME", 0,
-         "kernels: scalar, avx2, ...; all give the same bits, except muladd, which has its own",
+         "kernels: scalar, avx2, ...; all give the same bits, except sse2 and vfp, which have "
+         "their own",
          text_into(&o.isa)},
         {"--sample", "N", 0, "tokens of text that each evaluation shows (100)", whole(&o.n_sample)},
         {"--stop-after", "N", kOnce, "stop after iteration N, as Ctrl-C does",

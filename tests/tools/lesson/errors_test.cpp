@@ -35,7 +35,7 @@ Ran run_here(const std::vector<std::string>& args) {
     Ran ran;
     ran.err = on_file([&] {
         tools::set_program_name("lesson");
-    ran.exit_status = lesson::run(args, {{"right", "", right}, {"wrong", "", wrong, true}},
+        ran.exit_status = lesson::run(args, {{"right", "", right}, {"wrong", "", wrong, true}},
                                       [&](const std::string& text) { ran.out += text; });
     });
     return ran;
