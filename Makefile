@@ -48,8 +48,9 @@ MACHINE := $(shell $(CXX) -dumpmachine)
 
 # On 32-bit ARM without GCC's notes about its ABI of version 7.
 WARN   := -Wall -Wextra -Wshadow -Wpointer-arith $(if $(filter arm%,$(TRIPLE)),-Wno-psabi) $(if $(WERROR),-Werror)
-# A multiply and an add fuse where the source says fma and nowhere else.
-COMMON := -std=c++17 $(WARN) -ffp-contract=off -fno-fast-math -MMD -MP \
+# A multiply and an add fuse where the source says fma and nowhere else. CXXFLAGS come later: what
+# changes floating point is refused.
+COMMON := -std=c++17 $(WARN) -ffp-contract=off -include src/base/strict_math.h -MMD -MP \
           -D_FILE_OFFSET_BITS=64 $(patsubst %,-DMINIGPT_NO_%,$(WITHOUT)) \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LIBFLAGS   := $(COMMON) $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
@@ -69,7 +70,7 @@ LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(i
 LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
 # Measuring needs a clock, which comes with a system that has files, too.
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
-            $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/limits.cpp,src/base/file_none.cpp)
+            $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/machine_limits.cpp,src/base/file_none.cpp)
 LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp src/*/*/*.cpp))
 LIB_OBJ  := $(patsubst %.cpp,$(BUILD)/obj/%.o,$(LIB_SRC))
 LIB      := $(BUILD)/libminigpt.a

@@ -45,7 +45,7 @@ inline bool can_run(const std::string& path) {
     minigpt::Model model;
     minigpt::Status status = model.open(path.c_str());
     bool all = true;
-    for (size_t type = 0; type < minigpt::kKernelTypes; type++)
+    for (size_t type = 0; type < minigpt::kElementTypeCount; type++)
         all = all && is_computed(static_cast<minigpt::ElementType>(type));
     if (all || status.code() != minigpt::Code::not_supported)
         return true;

@@ -23,5 +23,5 @@ inline const char* too_slow() {
     const char* emulator = getenv("EMULATOR");
     if (is_quick() || (emulator != nullptr && *emulator != '\0'))
         return "in an emulator";
-    return strcmp(minigpt::exact_isa(), "scalar") == 0 ? "with the scalar kernels" : "";
+    return strcmp(minigpt::bit_exact_isa(), "scalar") == 0 ? "with the scalar kernels" : "";
 }

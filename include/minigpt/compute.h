@@ -7,8 +7,9 @@
 
 namespace minigpt {
 
-struct KernelTable;  // src/kernels/kernels.h
-class ThreadPool;    // src/base/thread_pool.h
+struct ComputeParts;  // src/ops/compute.h
+struct KernelTable;   // src/kernels/kernels.h
+class ThreadPool;     // src/base/thread_pool.h
 
 // The kernel table and the thread pool that ops and sessions run on. The choice changes the
 // speed and never a bit of a result, with one exception: "sse2" and "vfp", the best tables of CPUs
@@ -30,7 +31,7 @@ public:
     // n_threads: 0 is one per physical core; at most kMaxThreads. A library made by
     // `make THREADS=0` has one, whatever is asked for.
     // isa: "scalar", "avx2", "avx512", "neon", "dotprod" (NEON with q4 by dot products), ...;
-    // nullptr is the best this CPU runs, exact_isa() the best that has the bits of other machines.
+    // nullptr is the best this CPU runs, bit_exact_isa() the best whose bits are everyone's.
     //
     // Errors: bad_argument (an unknown isa, too many threads), not_supported (this CPU lacks the
     // isa), out_of_memory, io (a thread could not be started). On error the object is unchanged.
@@ -38,22 +39,17 @@ public:
 
     size_t n_threads() const;
     const char* isa() const;  // the name of the table that runs
-    bool exact() const;       // whether it keeps the promise of equal bits: not "sse2" and "vfp"
+    bool bit_exact() const;   // whether its bits are everyone's: not "sse2" and "vfp"
     // Whether it computes with subnormal numbers; armv7's NEON takes zeros in their place.
     bool keeps_subnormals() const;
 
-    const KernelTable& kernels() const { return *kernels_; }
-    ThreadPool* pool() const { return pool_; }  // nullptr: one thread
-
     static constexpr size_t kMaxThreads = 256;
 
-    // Runs on another's threads, with kernels of the same bits that keep subnormal numbers. The
-    // other must outlive it; it may be this one.
-    void share(const Compute& other);
-
 private:
+    friend struct ComputeParts;
+
     const KernelTable* kernels_;
-    ThreadPool* pool_;
+    ThreadPool* pool_;  // nullptr: one thread
     bool owns_pool_ = true;
 };
 
@@ -61,15 +57,16 @@ private:
 // `present` (may be nullptr) says whether this CPU runs it.
 const char* isa_name(size_t index, bool* present);
 
-// The best of them that this CPU runs and that keeps the promise of equal bits.
-const char* exact_isa();
+// The best of them that this CPU runs and whose bits are everyone's.
+const char* bit_exact_isa();
 
 // Work of one's own on a Compute's threads: task(context, unit, thread) once for each unit below
 // n_units, by whichever thread is free; returns when all are done. thread < n_threads(), and no
 // two calls at a time have the same. Which thread computes a unit must not matter to the result.
 //
 // Every thread runs in round-to-nearest without flush-to-zero. Inside a task ops run on a Compute
-// of one thread, never on this one, which would wait for itself. Allocates nothing.
+// of one thread, never on this one, which would wait for itself. Allocates nothing. A null
+// task does nothing.
 using UnitTask = void (*)(void* context, size_t unit, size_t thread);
 void run_units(const Compute& compute, size_t n_units, UnitTask task, void* context);
 

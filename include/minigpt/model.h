@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "minigpt/compute.h"
+#include "minigpt/config.h"
 #include "minigpt/status.h"
-#include "minigpt/weights.h"
 
 namespace minigpt {
 
@@ -72,12 +72,31 @@ public:
     // In tensor_spec's order; one without data for an index that is not below n_tensors(), which is
     // 0 before open().
     TensorInfo tensor(size_t index) const;
+
+    // Rows first_row ... first_row + n_rows - 1 of a tensor by its checkpoint name, row-major, as
+    // f32: exactly the numbers of the file. It is the inverse of Writer::add(); of f32, f16 and
+    // bf16 adding them again gives the same bytes. A vector's rows are its numbers.
+    //
+    //   to        [n_rows, spec.shape[1]]  out
+    //   capacity  numbers that `to` has room for
+    //   n_rows    kAllRows: those from first_row to the tensor's end
+    //
+    // Compares no checksum, see check_tensor(). Allocates nothing; safe from any thread. Errors,
+    // with the name: bad_argument (not open, no such tensor, rows past its end, capacity).
+    Status read_tensor(const char* name, float* to, size_t capacity, size_t first_row = 0,
+                       size_t n_rows = kAllRows) const;
+    // The same of an f16 or bf16 tensor (else bad_argument), the numbers' own 16 bits.
+    Status read_tensor(const char* name, uint16_t* to, size_t capacity, size_t first_row = 0,
+                       size_t n_rows = kAllRows) const;
+    static constexpr size_t kAllRows = static_cast<size_t>(-1);
+
     uint64_t file_bytes() const { return bytes_; }
     // Whether some weights are subnormal as f32: armv7's NEON cannot compute with them, and
     // sessions there use the scalar kernels.
     bool has_subnormals() const { return has_subnormals_; }
 
-    // The tokenizer's tables, in place; nullptr and 0 if the model has none. See tokenizer.h.
+    // The tokenizer's tables, in place; nullptr and 0 if the model has none. `bytes` may be
+    // nullptr. See tokenizer.h.
     const void* tokenizer(size_t* bytes) const;
 
     // The file's self-test; index < n_self_tests(), which is 0 in a file without one. One without
@@ -97,6 +116,9 @@ private:
 
     Status open_with(TakeFile take_file, const char* path);
     Status parse(const void* image, size_t bytes);
+    template <typename Number>
+    Status read_rows(const char* name, Number* to, size_t capacity, size_t first_row,
+                     size_t n_rows) const;
 
     const unsigned char* image_ = nullptr;
     size_t bytes_ = 0;
@@ -161,8 +183,8 @@ public:
     //   rows    [n_rows]
     //   logits  [rows that want them, n_vocab]  out; may be nullptr when none does
     //
-    // Errors: bad_id, bad_argument (seq), context_full: checked before anything is computed, and
-    // nothing is changed by a call that fails.
+    // Errors: bad_id, bad_argument (seq, a null pointer), context_full: checked before anything is
+    // computed, and nothing is changed by a call that fails. Allocates nothing.
     Status forward(const Row* rows, size_t n_rows, float* logits);
 
     // forward() in slices, for those who cannot wait for all of it: begin() checks and computes

@@ -3,21 +3,22 @@
 //
 // Every function runs on `compute` (nullptr: one thread, the best kernels of this CPU), allocates
 // nothing, and is safe from any thread. The result has the same bits whatever `compute` is, on
-// every CPU, if its kernels are exact(). The caller's rounding mode and flush-to-zero are set aside
-// during a call. Arrays must not overlap unless it is said that they may; an array of no elements
-// may be nullptr.
+// every CPU, if its kernels are bit_exact(). The caller's rounding mode and flush-to-zero are set
+// aside during a call. Arrays must not overlap unless it is said that they may; an array of no
+// elements may be nullptr.
 //
 // A leading dimension (ld...) is the distance between rows, in elements, at least a row's length.
 // Errors are bad_shape for sizes that do not fit each other or whose product overflows, and
-// bad_argument for a workspace that is too small, nullptr or not 64-byte aligned.
+// bad_argument for a null array of some elements, an enum's value that is none of its names, and a
+// workspace that is too small, nullptr or not 64-byte aligned.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "minigpt/compute.h"
+#include "minigpt/config.h"
 #include "minigpt/status.h"
-#include "minigpt/weights.h"
 
 namespace minigpt {
 

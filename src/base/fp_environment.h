@@ -25,8 +25,9 @@ public:
 
 private:
 #if defined(__SSE2__)
-    static constexpr uint32_t kClear = 0xe040;  // flush to zero, rounding (2 bits), denormals are 0
-    static constexpr uint32_t kSet = 0x1f80;    // the six traps masked
+    static constexpr uint32_t kClear =
+        0xe040;                               // flush to zero, rounding (2 bits), subnormals are 0
+    static constexpr uint32_t kSet = 0x1f80;  // the six traps masked
     static uint32_t get() {
         uint32_t bits;
         __asm__ volatile("stmxcsr %0" : "=m"(bits) : : "memory");

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "base/strict_math.h"
+
 namespace minigpt {
 
 // Outputs in a panel: one AVX-512, two AVX, four NEON registers of f32.

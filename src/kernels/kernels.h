@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "base/panel.h"
+#include "base/element_types.h"
 
 namespace minigpt {
 
@@ -48,19 +48,24 @@ struct PanelGemm {
 // How many panels a decode reads side by side, and so does a measurement of its limit.
 constexpr size_t kReadStreams = 8;
 
-// Element types by their number in the weight file: f32, f16, bf16, q8, q4.
-//
 // A weight of q8 is q * scale, exact in f32, and then one like the others. Of q4 the activations
 // are quantized too and each group's sum is an exact integer:
 //   acc = fma(float(sum over k of (half - 8) * q_a), scale_a * scale, acc), groups upwards.
-constexpr size_t kKernelTypes = 5;
-
-constexpr size_t kF32 = 0, kF16 = 1, kBf16 = 2, kQ8 = 3, kQ4 = 4;
+constexpr size_t kF32 = static_cast<size_t>(ElementType::f32);
+constexpr size_t kF16 = static_cast<size_t>(ElementType::f16);
+constexpr size_t kBf16 = static_cast<size_t>(ElementType::bf16);
+constexpr size_t kQ8 = static_cast<size_t>(ElementType::q8);
+constexpr size_t kQ4 = static_cast<size_t>(ElementType::q4);
 
 // Those that this build computes with: all, or f32 and what `make WEIGHTS=f16,q8` names.
 namespace weights {
-constexpr unsigned f32 = 1, f16 = 2, bf16 = 4, q8 = 8, q4 = 16;
-}
+constexpr unsigned f32 = 1u << static_cast<unsigned>(ElementType::f32);
+constexpr unsigned f16 = 1u << static_cast<unsigned>(ElementType::f16);
+constexpr unsigned bf16 = 1u << static_cast<unsigned>(ElementType::bf16);
+constexpr unsigned q8 = 1u << static_cast<unsigned>(ElementType::q8);
+constexpr unsigned q4 = 1u << static_cast<unsigned>(ElementType::q4);
+static_assert((f32 | f16 | bf16 | q8 | q4) == (1u << kElementTypeCount) - 1, "one bit a type");
+}  // namespace weights
 #if !defined(MINIGPT_WEIGHTS)
 #define MINIGPT_WEIGHTS ~0u
 #endif
@@ -82,7 +87,7 @@ struct KernelTable {
     bool keeps_subnormals;  // false: computes with zeros in their place
     size_t tile_panels;     // panels that panel_gemm best takes side by side for many rows
 
-    void (*panel_gemm[kKernelTypes])(const PanelGemm& g);
+    void (*panel_gemm[kElementTypeCount])(const PanelGemm& g);
 
     // y [k, 16] = one panel b of q8, k inputs from a group's first on, exactly.
     void (*widen_q8)(float* y, const void* b, size_t k);

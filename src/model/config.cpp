@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "libminigpt reads its files in place and is for little-endian machines only"
@@ -78,38 +78,10 @@ TensorSpec layer_spec(const Config& c, const char* name) {
 
 }  // namespace
 
-const char* name_of(ElementType type) {
-    switch (type) {
-        case ElementType::f32:
-            return "f32";
-        case ElementType::f16:
-            return "f16";
-        case ElementType::bf16:
-            return "bf16";
-        case ElementType::q8:
-            return "q8";
-        case ElementType::q4:
-            return "q4";
-    }
-    return "?";
-}
-
 const char* name_of(Activation activation) {
     return activation == Activation::gelu_tanh  ? "gelu_tanh"
            : activation == Activation::gelu_erf ? "gelu_erf"
                                                 : "?";
-}
-
-size_t bytes_of(ElementType type) {
-    switch (type) {
-        case ElementType::f32:
-            return 4;
-        case ElementType::f16:
-        case ElementType::bf16:
-            return 2;
-        default:
-            return 0;
-    }
 }
 
 Status check(const Config& c) {

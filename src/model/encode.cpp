@@ -6,6 +6,7 @@
 #include "base/fp_environment.h"
 #include "base/half.h"
 #include "model/format.h"
+#include "ops/numbers.h"
 
 namespace minigpt {
 
@@ -25,32 +26,24 @@ uint32_t magnitude_bits(float f) {
 
 // What a number becomes in the file, as f32.
 float rounded(float f, ElementType type) {
-    if (type == ElementType::f16)
-        return f16_to_float(float_to_f16(f));
-    if (type == ElementType::bf16)
-        return bf16_to_float(float_to_bf16(f));
+    if (type == ElementType::f32)
+        return f;
+    uint16_t half;
+    narrow(&half, &f, type, 1);
+    widen(&f, 1, &half, 1, type, 1);
     return f;
 }
 
 // n numbers from data[first], data[first + stride], ...
 void load(float* to, const ArrayView& array, size_t first, size_t stride, size_t n) {
-    const char* p = static_cast<const char*>(array.data) + first * bytes_of(array.type);
-    if (array.type == ElementType::f32) {
-        if (stride == 1) {
-            memcpy(to, p, n * sizeof(float));
-            return;
-        }
-        for (size_t i = 0; i < n; i++)
-            memcpy(&to[i], p + i * stride * sizeof(float), sizeof to[i]);
-        return;
-    }
-    bool is_f16 = array.type == ElementType::f16;
-    for (size_t i = 0; i < n; i++) {
-        uint16_t h;
-        memcpy(&h, p + i * stride * sizeof h, sizeof h);
-        to[i] = is_f16 ? f16_to_float(h) : bf16_to_float(h);
-    }
+    widen(to, 1, static_cast<const char*>(array.data) + first * bytes_of(array.type), stride,
+          array.type, n);
 }
+
+// From f32 to a type that lies in groups.
+using Quantize = size_t (*)(unsigned char* y, const WeightGroup& group);
+constexpr Quantize kQuantize[] = {nullptr, nullptr, nullptr, quantize_q8, quantize_q4};
+static_assert(sizeof kQuantize / sizeof kQuantize[0] == kElementTypeCount, "one for each type");
 
 // Four numbers' bits side by side, in a register of any CPU that has such.
 using Lanes = uint32_t __attribute__((vector_size(16)));
@@ -74,23 +67,23 @@ bool all_normal(const float* x, size_t n) {
 // The largest magnitude of n numbers as bits, or another that is finite where it is, and how many
 // are subnormal. Most weights are normal, which is quickly seen; for the others blocks of a fixed
 // size are what compilers turn into vector code.
-uint32_t survey(const float* x, size_t n, uint64_t* n_denormal) {
+uint32_t survey(const float* x, size_t n, uint64_t* n_subnormal) {
     if (n % kLanes == 0 && all_normal(x, n))
         return kSmallestNormalBits;
     constexpr size_t kBlock = 16;
-    uint32_t largest[kBlock] = {}, denormals[kBlock] = {};
+    uint32_t largest[kBlock] = {}, subnormals[kBlock] = {};
     for (size_t i = 0; i < n; i += kBlock) {
         float block[kBlock] = {};
         memcpy(block, x + i, (n - i < kBlock ? n - i : kBlock) * sizeof(float));
         for (size_t j = 0; j < kBlock; j++) {
             uint32_t bits = magnitude_bits(block[j]);
             largest[j] = bits > largest[j] ? bits : largest[j];
-            denormals[j] += bits - 1 < kSmallestNormalBits - 1;
+            subnormals[j] += bits - 1 < kSmallestNormalBits - 1;
         }
     }
     for (size_t j = 0; j < kBlock; j++) {
         largest[0] = largest[j] > largest[0] ? largest[j] : largest[0];
-        *n_denormal += denormals[j];
+        *n_subnormal += subnormals[j];
     }
     return largest[0];
 }
@@ -125,15 +118,13 @@ Status Encoder::encode(const void** encoded, size_t i, size_t j, bool down, size
     uint32_t largest;
     if (type_ == ElementType::f32) {
         *encoded = run_;
-        largest = survey(run_, n, &n_denormal_);
+        largest = survey(run_, n, &n_subnormal_);
     } else {
         float back[kRun];
-        for (size_t r = 0; r < n; r++) {
-            half_[r] = type_ == ElementType::f16 ? float_to_f16(run_[r]) : float_to_bf16(run_[r]);
-            back[r] = type_ == ElementType::f16 ? f16_to_float(half_[r]) : bf16_to_float(half_[r]);
-        }
+        narrow(half_, run_, type_, n);
+        widen(back, 1, half_, 1, type_, n);
         *encoded = half_;
-        largest = survey(back, n, &n_denormal_);
+        largest = survey(back, n, &n_subnormal_);
     }
     if (largest < kInfinityBits || allow_non_finite_)
         return Status();
@@ -288,7 +279,7 @@ Status Encoder::group(unsigned char* to, size_t out0, size_t k0) {
                 group_.x[k][o] = run_[k];
         }
     }
-    size_t bad = type_ == ElementType::q8 ? quantize_q8(to, group_) : quantize_q4(to, group_);
+    size_t bad = kQuantize[static_cast<size_t>(type_)](to, group_);
     if (bad == kPanel || allow_non_finite_)
         return Status();
     // The first number that is not finite, or else the largest.

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "minigpt/weights.h"
+#include "minigpt/writer.h"
 #include "model/quantize.h"
 
 namespace minigpt {
@@ -25,7 +25,7 @@ public:
         : array_(array), spec_(spec), type_(type), allow_non_finite_(allow_non_finite) {}
 
     // How many numbers were subnormal as the f32 the kernels compute with.
-    uint64_t n_denormal() const { return n_denormal_; }
+    uint64_t n_subnormal() const { return n_subnormal_; }
 
     // Sends the tensor to the sink, in the order of the file. scratch: 64-byte aligned, at least
     // 64 KiB. Errors: bad_file with the place of a number that is not finite; the sink's.
@@ -44,7 +44,7 @@ private:
     const TensorSpec& spec_;
     ElementType type_;
     bool allow_non_finite_;
-    uint64_t n_denormal_ = 0;
+    uint64_t n_subnormal_ = 0;
     static constexpr size_t kRun = 256;  // numbers rounded at a time
     alignas(64) float run_[kRun];
     alignas(64) uint16_t half_[kRun];

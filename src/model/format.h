@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/buffer.h"
-#include "minigpt/weights.h"
+#include "minigpt/writer.h"
 #include "ops/panels.h"
 
 namespace minigpt {
@@ -60,26 +60,27 @@ struct FileTensor {
 };
 static_assert(sizeof(FileTensor) == 96, "packed");
 
+// A file's numbers for them.
+static_assert(static_cast<uint32_t>(ElementType::f32) == 0 &&
+                  static_cast<uint32_t>(ElementType::f16) == 1 &&
+                  static_cast<uint32_t>(ElementType::bf16) == 2 &&
+                  static_cast<uint32_t>(ElementType::q8) == 3 &&
+                  static_cast<uint32_t>(ElementType::q4) == 4 && kElementTypeCount == 5,
+              "FORMAT.md's element types");
+
 // Bytes of a tensor in the file; both operands come from a checked Config, so nothing overflows.
 inline uint64_t stored_bytes(const TensorSpec& spec, ElementType type) {
     if (spec.layout == Layout::panels)
         return panel_count(spec.n_out()) * panel_bytes(type, spec.n_in());
-    return static_cast<uint64_t>(spec.shape[0]) * spec.shape[1] * bytes_of(type);
+    return static_cast<uint64_t>(spec.shape[0]) * spec.shape[1] * traits_of(type).bytes;
 }
 
-inline bool is_grouped(ElementType type) {
-    return type == ElementType::q8 || type == ElementType::q4;
-}
-
-// The element type of a tensor in a file that is written so: the position table is never grouped,
-// and the token table, whose every row is a logit of its own, never q4.
+// The element type of a tensor in a file that is written so.
 inline ElementType stored_type(const TensorSpec& spec, const WriterOptions& options) {
-    ElementType type = options.type;
     if (spec.layout == Layout::vector || (spec.layout == Layout::rows && options.f32_positions))
         return ElementType::f32;
-    if (spec.layout == Layout::rows && is_grouped(type))
-        return ElementType::f16;
-    return spec.is_table && type == ElementType::q4 ? ElementType::q8 : type;
+    const ElementTraits& t = traits_of(options.type);
+    return spec.layout == Layout::rows ? t.positions : spec.is_table ? t.tables : t.type;
 }
 
 inline uint64_t align_up(uint64_t n) {

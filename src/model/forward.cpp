@@ -6,7 +6,9 @@
 #include "base/fp_environment.h"
 #include "model/layers.h"
 #include "model/session.h"
+#include "ops/check.h"
 #include "ops/elementwise.h"
+#include "ops/numbers.h"
 
 namespace minigpt {
 
@@ -81,7 +83,7 @@ struct ForwardPass {
             float* x = b.x + i * config.n_embd;
             float* position_row = b.h + i * config.n_embd;
             gather_row(x, wte, static_cast<size_t>(rows[i].id));
-            widen_row(position_row, wpe + position * row_bytes, type, config.n_embd);
+            widen(position_row, 1, wpe + position * row_bytes, 1, type, config.n_embd);
         }
         add(compute, b.x, b.h, n_rows * config.n_embd);
     }
@@ -214,6 +216,7 @@ Status Session::begin(const Row* rows, size_t n_rows, float* logits) {
         return Status::error(Code::bad_argument, "the session is not created");
     if (buffers_->pass.n_rows != 0)
         return Status::error(Code::bad_argument, "a call is under way: step() or cancel() it");
+    MINIGPT_TRY(check_pointer("rows", rows, n_rows));
     MINIGPT_TRY(check_rows(*this, rows, n_rows, logits, *buffers_));
     Pass& pass = buffers_->pass;
     pass.rows = rows;
@@ -227,6 +230,7 @@ Status Session::begin(const Row* rows, size_t n_rows, float* logits) {
 Status Session::step(size_t budget, bool* more) {
     if (model_ == nullptr)
         return Status::error(Code::bad_argument, "the session is not created");
+    MINIGPT_TRY(check_pointer("more", more));
     FpEnvironment environment;
     Pass& pass = buffers_->pass;
     for (; pass.n_rows != 0 && budget != 0; budget--) {

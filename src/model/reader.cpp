@@ -6,6 +6,8 @@
 #include "minigpt/model.h"
 #include "model/format.h"
 #include "model/self_test.h"
+#include "ops/check.h"
+#include "ops/compute.h"
 #include "ops/linear.h"
 
 namespace minigpt {
@@ -36,12 +38,28 @@ uint64_t header_hash(const unsigned char* image, size_t header_bytes) {
     return hash.finish();
 }
 
-Status check_header(const FileHeader& h, const unsigned char* image, size_t bytes) {
-    if (memcmp(h.magic, kMagic, sizeof kMagic) != 0) {
-        return Status::error(Code::bad_file, "not a .mgpt file: its first 8 bytes are others");
+// The magic has a byte with the top bit set, a line end of two bytes and, where a text file of DOS
+// would end, a third: what a transfer in text mode changes or drops.
+Status check_magic(const unsigned char* image) {
+    if (memcmp(image, kMagic, sizeof kMagic) == 0)
+        return Status();
+    // Its letters, after one byte, or what one became as UTF-8.
+    for (size_t at = 0; at <= 3; at++) {
+        if (memcmp(image + at, kMagic + 1, 4) == 0) {
+            return Status::error(Code::bad_file,
+                                 "a .mgpt file that was changed by a transfer in text mode: copy "
+                                 "it again in binary mode");
+        }
     }
+    return Status::error(Code::bad_file, "not a .mgpt file: its first 8 bytes are others");
+}
+
+Status check_header(const FileHeader& h, const unsigned char* image, size_t bytes) {
+    MINIGPT_TRY(check_magic(image));
     if (h.version != kFormatVersion) {
-        return Status::error(Code::not_supported, "format version %lu; this library reads %lu",
+        return Status::error(Code::not_supported,
+                             "format version %lu; this library reads %lu: convert the checkpoint "
+                             "again, or use the libminigpt that the file was made with",
                              static_cast<unsigned long>(h.version),
                              static_cast<unsigned long>(kFormatVersion));
     }
@@ -133,7 +151,7 @@ Status check_entry(const FileTensor& t, const TensorSpec& spec) {
                              static_cast<unsigned long>(spec.layout));
     }
     ElementType type = static_cast<ElementType>(t.type);
-    if (t.type > static_cast<uint32_t>(ElementType::q4)) {
+    if (t.type >= kElementTypeCount) {
         return Status::error(Code::bad_file, "%s: unknown element type %lu", spec.name,
                              static_cast<unsigned long>(t.type));
     }
@@ -143,9 +161,8 @@ Status check_entry(const FileTensor& t, const TensorSpec& spec) {
         return Status::error(Code::bad_file, "%s: element type is %s; expected f32", spec.name,
                              name_of(type));
     }
-    // Groups lie in panels alone; a row of the token table is gathered, too, which q4 has not.
-    bool grouped_rows = spec.layout == Layout::rows && is_grouped(type);
-    if (grouped_rows || (spec.is_table && type == ElementType::q4)) {
+    if ((spec.layout == Layout::rows && traits_of(type).positions != type) ||
+        (spec.is_table && traits_of(type).tables != type)) {
         return Status::error(Code::bad_file, "%s: element type is %s; expected another", spec.name,
                              name_of(type));
     }
@@ -224,6 +241,7 @@ Status Model::load(const char* path) {
 Status Model::open_with(TakeFile take_file, const char* path) {
     if (is_open())
         return Status::error(Code::bad_argument, "the model is open already");
+    MINIGPT_TRY(check_pointer("path", path));
     const unsigned char* image;
     size_t bytes;
     MINIGPT_TRY(take_file(path, &image, &bytes));
@@ -239,6 +257,7 @@ Status Model::open_with(TakeFile take_file, const char* path) {
 Status Model::open(const void* image, size_t bytes) {
     if (is_open())
         return Status::error(Code::bad_argument, "the model is open already");
+    MINIGPT_TRY(check_pointer("image", image));
     if (reinterpret_cast<uintptr_t>(image) % kAlign != 0) {
         return Status::error(Code::bad_argument, "the image is at %p; expected a multiple of 64",
                              image);
@@ -248,7 +267,7 @@ Status Model::open(const void* image, size_t bytes) {
 
 Status Model::parse(const void* data, size_t bytes) {
     const unsigned char* image = static_cast<const unsigned char*>(data);
-    if (image == nullptr || bytes < sizeof(FileHeader)) {
+    if (bytes < sizeof(FileHeader)) {
         return Status::error(Code::bad_file,
                              "its size is %zu; the header of a .mgpt file alone has %zu bytes",
                              bytes, sizeof(FileHeader));
@@ -298,7 +317,8 @@ TensorInfo Model::tensor(size_t index) const {
 }
 
 const void* Model::tokenizer(size_t* bytes) const {
-    *bytes = tokenizer_bytes_;
+    if (bytes != nullptr)
+        *bytes = tokenizer_bytes_;
     return tokenizer_;
 }
 
@@ -308,7 +328,7 @@ Status Model::check_sections(const Compute& compute) const {
     FileHeader h = read_as<FileHeader>(image_);
     for (uint32_t i = 0; i < h.n_sections; i++) {
         FileSection s = read_as<FileSection>(image_ + sizeof h + i * sizeof s);
-        if (hash64(image_ + s.offset, static_cast<size_t>(s.bytes), compute.pool()) == s.hash) {
+        if (hash64(image_ + s.offset, static_cast<size_t>(s.bytes), pool_of(compute)) == s.hash) {
             continue;
         }
         return Status::error(Code::bad_file, "%s is damaged: its checksum differs",
@@ -321,7 +341,7 @@ Status Model::check_tensor(size_t index, const Compute& compute) const {
     if (index >= n_tensors_)
         return Status::error(Code::bad_argument, "tensor %zu of %zu", index, n_tensors_);
     TensorInfo t = tensor(index);
-    uint64_t hash = hash64(t.data, static_cast<size_t>(t.bytes), compute.pool());
+    uint64_t hash = hash64(t.data, static_cast<size_t>(t.bytes), pool_of(compute));
     if (hash == t.checksum)
         return Status();
     return Status::error(Code::bad_file, "%s is damaged: its checksum is %016llx; expected %016llx",

@@ -7,6 +7,7 @@
 #include "base/fp_environment.h"
 #include "base/hash.h"
 #include "minigpt/verify.h"
+#include "ops/check.h"
 
 namespace minigpt {
 namespace {
@@ -24,10 +25,10 @@ class ExactCompute {
 public:
     Status create(const Compute& compute) {
         used_ = &compute;
-        if (compute.exact())
+        if (compute.bit_exact())
             return Status();
         used_ = &own_;
-        return own_.create(compute.n_threads(), exact_isa());
+        return own_.create(compute.n_threads(), bit_exact_isa());
     }
     const Compute& operator*() const { return *used_; }
 
@@ -123,7 +124,7 @@ Status run_cases(const Model& model, Run run, unsigned char* memory, Cases* case
 uint64_t logits_digest(const float* logits, size_t n) {
     Hash64 hash;
     uint32_t bits[64];
-    for (size_t i = 0; i < n; i += 64) {
+    for (size_t i = 0; i < n && logits != nullptr; i += 64) {
         size_t take = n - i < 64 ? n - i : 64;
         memcpy(bits, logits + i, take * sizeof(float));
         for (size_t j = 0; j < take; j++) {
@@ -248,6 +249,7 @@ Status make_self_test(const Model& model, void* section, void (*after_step)(void
 Status verify_bytes(const Model& model, const Compute& compute, size_t* bytes) {
     if (!model.is_open())
         return Status::error(Code::bad_argument, "the model is not open");
+    MINIGPT_TRY(check_pointer("bytes", bytes));
     if (model.n_self_tests() == 0) {
         return Status::error(Code::not_supported,
                              "the file has no self-test; those that convert makes have");

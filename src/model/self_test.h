@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "minigpt/config.h"
 #include "minigpt/model.h"
-#include "minigpt/weights.h"
 
 namespace minigpt {
 

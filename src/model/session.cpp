@@ -7,6 +7,8 @@
 #include "base/block.h"
 #include "model/format.h"
 #include "ops/attention.h"
+#include "ops/check.h"
+#include "ops/compute.h"
 #include "ops/linear.h"
 
 namespace minigpt {
@@ -92,7 +94,7 @@ Status plan_session(const Model& model, const SessionOptions& options, Plan* pla
             plan->n_ctx);
     }
     if (static_cast<uint32_t>(options.kv) > static_cast<uint32_t>(KvType::q8)) {
-        return Status::error(Code::not_supported, "a cache of unknown type %lu",
+        return Status::error(Code::bad_argument, "kv: found %lu, expected 0 to 2",
                              static_cast<unsigned long>(options.kv));
     }
     MINIGPT_TRY(check_computed("the cache", kv_element(options.kv)));
@@ -163,13 +165,14 @@ const Compute& compute_for(const Model& model, const SessionOptions& options, Co
     const Compute& asked = options.compute == nullptr ? *own : *options.compute;
     if (!model.has_subnormals() || asked.keeps_subnormals())
         return asked;
-    own->share(asked);
+    ComputeParts::share(*own, asked);
     return *own;
 }
 
 }  // namespace
 
 Status session_bytes(const Model& model, const SessionOptions& options, size_t* bytes) {
+    MINIGPT_TRY(check_pointer("bytes", bytes));
     Plan plan;
     MINIGPT_TRY(plan_session(model, options, &plan));
     Layouter layouter(nullptr);

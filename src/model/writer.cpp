@@ -8,10 +8,11 @@
 #include "base/hash.h"
 #include "base/pages.h"
 #include "minigpt/model.h"
-#include "minigpt/weights.h"
+#include "minigpt/writer.h"
 #include "model/encode.h"
 #include "model/format.h"
 #include "model/self_test.h"
+#include "ops/check.h"
 
 namespace minigpt {
 namespace {
@@ -33,10 +34,13 @@ struct FilePlan {
 
 Status plan_file(const Config& config, const WriterOptions& options, FilePlan* plan) {
     MINIGPT_TRY(check(config));
-    if (options.type > ElementType::q4) {
-        return Status::error(Code::not_supported, "type %lu is none of a weight file",
-                             static_cast<unsigned long>(options.type));
+    if (static_cast<size_t>(options.type) >= kElementTypeCount) {
+        return Status::error(Code::bad_argument, "type: found %lu, expected 0 to %zu",
+                             static_cast<unsigned long>(options.type), kElementTypeCount - 1);
     }
+    MINIGPT_TRY(check_pointer("source_format", options.source_format));
+    MINIGPT_TRY(check_pointer("source_name", options.source_name));
+    MINIGPT_TRY(check_pointer("converter", options.converter));
     plan->n_sections = 1 + (options.tokenizer_bytes != 0) + options.self_test;
     plan->n_tensors = static_cast<uint32_t>(tensor_count(config));
     plan->header_bytes = align_up(sizeof(FileHeader) + plan->n_sections * sizeof(FileSection) +
@@ -71,7 +75,7 @@ struct Writer::State {
     Buffer<unsigned char> self_test;  // the section; empty: none is wanted
     OutputFile file;
     unsigned char* image = nullptr;  // memory target; nullptr: the file
-    uint64_t n_denormal = 0;
+    uint64_t n_subnormal = 0;
 
     FileSection* sections() {
         return reinterpret_cast<FileSection*>(header.data() + sizeof(FileHeader));
@@ -178,7 +182,7 @@ Status Writer::State::write_self_test() {
 
 Status Writer::State::write_header() {
     FileHeader* h = reinterpret_cast<FileHeader*>(header.data());
-    if (n_denormal != 0)
+    if (n_subnormal != 0)
         h->flags |= kFlagSubnormals;
     h->header_hash = 0;
     h->header_hash = hash64(header.data(), header.size());
@@ -233,7 +237,7 @@ Status Writer::State::add(size_t index, const TensorSpec& spec, const ArrayView&
         },
         &target));
     entry.hash = target.hash.finish();
-    n_denormal += encoder.n_denormal();
+    n_subnormal += encoder.n_subnormal();
     added[index] = 1;
     return Status();
 }
@@ -248,6 +252,7 @@ void Writer::close() {
 }
 
 Status Writer::image_bytes(const Config& config, const WriterOptions& options, uint64_t* bytes) {
+    MINIGPT_TRY(check_pointer("bytes", bytes));
     FilePlan plan;
     MINIGPT_TRY(plan_file(config, options, &plan));
     *bytes = plan.file_bytes;
@@ -313,6 +318,7 @@ Status Writer::State::start_image(void* to, size_t bytes) {
 Status Writer::add(const char* name, const ArrayView& array) {
     if (state_ == nullptr)
         return Status::error(Code::bad_argument, "the writer is not open");
+    MINIGPT_TRY(check_pointer("name", name));
     size_t index = 0;
     for (; index < state_->plan.n_tensors; index++) {
         if (strncmp(name, state_->directory()[index].name, sizeof FileTensor::name) == 0)
@@ -337,7 +343,7 @@ Status Writer::add(const char* name, const ArrayView& array) {
                              spec.name, "f32, f16 or bf16");
     }
     MINIGPT_TRY(state_->add(index, spec, array));
-    n_denormal_ = state_->n_denormal;
+    n_subnormal_ = state_->n_subnormal;
     return Status();
 }
 

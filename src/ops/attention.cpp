@@ -193,7 +193,7 @@ Block block_of(const AttentionRun* runs, size_t unit) {
 }  // namespace
 
 size_t attention_scratch_bytes(const Compute& compute, size_t n_ctx, size_t head_dim) {
-    return thread_count(compute.pool()) * scratch_floats(n_ctx, head_dim) * sizeof(float);
+    return thread_count(pool_of(compute)) * scratch_floats(n_ctx, head_dim) * sizeof(float);
 }
 
 void attention(const Compute& compute, float* out, size_t ld_out, const float* q, size_t ldq,
@@ -209,8 +209,8 @@ void attention(const Compute& compute, float* out, size_t ld_out, const float* q
     if (n_units == 0)
         return;
     const size_t head_dim = runs->cache.head_dim;
-    ThreadPool* pool = n_numbers < kSerialNumbers ? nullptr : compute.pool();
-    const KernelTable& kernels = compute.kernels();
+    ThreadPool* pool = n_numbers < kSerialNumbers ? nullptr : pool_of(compute);
+    const KernelTable& kernels = kernels_of(compute);
     for_each_unit(pool, n_units, [&](size_t unit, size_t thread) {
         Block block = block_of(runs, unit);
         Scratch mine = scratch_of(scratch, thread, n_ctx, head_dim);

@@ -26,6 +26,13 @@ void add_name(char (&list)[kSize], const char* name) {
     snprintf(list + n, kSize - n, "%s%s", n == 0 ? "" : ", ", name);
 }
 
+// An array of n elements, which only an empty one may lack.
+inline Status check_pointer(const char* name, const void* p, size_t n = 1) {
+    if (p != nullptr || n == 0)
+        return Status();
+    return Status::error(Code::bad_argument, "%s: nullptr", name);
+}
+
 // rows of `columns` that lie `ld` apart.
 inline Status check_matrix(const char* name, size_t rows, size_t columns, size_t ld) {
     size_t n;
@@ -42,9 +49,13 @@ inline Status check_matrix(const char* name, size_t rows, size_t columns, size_t
 inline Status check_workspace(const void* workspace, size_t found, size_t expected) {
     if (expected == 0)
         return Status();
-    if (workspace == nullptr || found < expected) {
-        return Status::error(Code::bad_argument, "workspace: found %zu bytes, expected %zu",
-                             workspace == nullptr ? size_t{0} : found, expected);
+    if (workspace == nullptr) {
+        return Status::error(Code::bad_argument, "workspace: nullptr; expected %zu bytes",
+                             expected);
+    }
+    if (found < expected) {
+        return Status::error(Code::bad_argument, "workspace: found %zu bytes, expected %zu", found,
+                             expected);
     }
     size_t off = reinterpret_cast<uintptr_t>(workspace) % kAlign;
     if (off != 0) {

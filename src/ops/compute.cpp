@@ -1,10 +1,8 @@
-#include "minigpt/compute.h"
+#include "ops/compute.h"
 
 #include <cstring>
 
 #include "base/fp_environment.h"
-#include "base/thread_pool.h"
-#include "kernels/kernels.h"
 #include "ops/check.h"
 
 namespace minigpt {
@@ -26,19 +24,19 @@ Compute::~Compute() {
         ThreadPool::destroy(pool_);
 }
 
-void Compute::share(const Compute& other) {
-    if (&other != this) {
-        if (owns_pool_)
-            ThreadPool::destroy(pool_);
-        pool_ = other.pool_;
-        owns_pool_ = false;
-        kernels_ = other.kernels_;
+void ComputeParts::share(Compute& compute, const Compute& other) {
+    if (&other != &compute) {
+        if (compute.owns_pool_)
+            ThreadPool::destroy(compute.pool_);
+        compute.pool_ = other.pool_;
+        compute.owns_pool_ = false;
+        compute.kernels_ = other.kernels_;
     }
-    for (size_t i = 0; !kernels_->keeps_subnormals; ++i) {
+    for (size_t i = 0; !compute.kernels_->keeps_subnormals; ++i) {
         KernelChoice choice = kernel_choice(i);
         if (choice.present && choice.table->keeps_subnormals &&
-            choice.table->bit_exact == kernels_->bit_exact)
-            kernels_ = choice.table;
+            choice.table->bit_exact == compute.kernels_->bit_exact)
+            compute.kernels_ = choice.table;
     }
 }
 
@@ -87,7 +85,7 @@ const char* Compute::isa() const {
     return kernels_->name;
 }
 
-bool Compute::exact() const {
+bool Compute::bit_exact() const {
     return kernels_->bit_exact;
 }
 
@@ -102,7 +100,7 @@ const char* isa_name(size_t index, bool* present) {
     return choice.name;
 }
 
-const char* exact_isa() {
+const char* bit_exact_isa() {
     size_t i = 0;
     while (!kernel_choice(i).present || !kernel_choice(i).table->bit_exact)
         ++i;  // scalar, the last, is both
@@ -110,8 +108,10 @@ const char* exact_isa() {
 }
 
 void run_units(const Compute& compute, size_t n_units, UnitTask task, void* context) {
+    if (task == nullptr)
+        return;
     FpEnvironment guard;
-    for_each_unit(compute.pool(), n_units,
+    for_each_unit(pool_of(compute), n_units,
                   [&](size_t unit, size_t thread) { task(context, unit, thread); });
 }
 

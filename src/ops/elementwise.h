@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "minigpt/compute.h"
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
 
 namespace minigpt {
 
@@ -17,12 +17,6 @@ void add(const Compute& compute, float* y, const float* x, size_t n);
 //
 //   x  [n]
 void gelu_in_place(const Compute& compute, float* x, size_t n, Activation activation);
-
-// y = a row of an f32, f16 or bf16 table, exactly.
-//
-//   y  [n]  out
-//   x  [n]  of `type`
-void widen_row(float* y, const void* x, ElementType type, size_t n);
 
 // Each row's layernorm; w and b may be nullptr; y may be x. See minigpt/ops.h.
 //

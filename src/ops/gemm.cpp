@@ -15,6 +15,13 @@ constexpr size_t kMb = 44 * kMaxRowTile;
 constexpr size_t kNb = 512;
 constexpr size_t kKb = 2048;
 
+Status check_operand(const char* name, Operand op) {
+    if (op == Operand::plain || op == Operand::transposed)
+        return Status();
+    return Status::error(Code::bad_argument, "%s: found %lu, expected 0 or 1", name,
+                         static_cast<unsigned long>(op));
+}
+
 size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
@@ -41,7 +48,7 @@ void interleave_columns(const Compute& compute, float* y, const float* x, size_t
     using Copy = void (*)(float* y, const float* x, size_t ldx, size_t k);
     constexpr Copy kCopies[] = {copy_columns<1>, copy_columns<2>, copy_columns<3>,
                                 copy_columns<4>, copy_columns<5>, copy_columns<6>};
-    ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : compute.pool();
+    ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : pool_of(compute);
     for_each_unit(pool, tile_count(n_rows), [&](size_t tile, size_t) {
         size_t row = first_row(n_rows, tile);
         size_t m = first_row(n_rows, tile + 1) - row;
@@ -80,7 +87,7 @@ void lay_narrow_panel(float* y, const float* x, size_t ldx, Operand op, size_t w
 // y [n / 16, k, 16]: the panels of x [k, ldx], or of x [n, ldx] if transposed.
 void lay_panels(const Compute& compute, float* y, const float* x, size_t ldx, Operand op, size_t n,
                 size_t k) {
-    ThreadPool* pool = n * k < kSerialNumbers ? nullptr : compute.pool();
+    ThreadPool* pool = n * k < kSerialNumbers ? nullptr : pool_of(compute);
     for_each_unit(pool, panel_count(n), [&](size_t panel, size_t) {
         size_t column = panel * kPanel;
         float* to = y + column * k;
@@ -98,6 +105,7 @@ void lay_panels(const Compute& compute, float* y, const float* x, size_t ldx, Op
 }  // namespace
 
 Status gemm_workspace_bytes(size_t m, size_t n, size_t k, size_t* bytes, const Compute*) {
+    MINIGPT_TRY(check_pointer("bytes", bytes));
     bool empty = m == 0 || n == 0 || k == 0;
     *bytes = empty ? 0 : (a_floats(m, k) + b_floats(n, k)) * sizeof(float);
     return Status();
@@ -106,15 +114,21 @@ Status gemm_workspace_bytes(size_t m, size_t n, size_t k, size_t* bytes, const C
 Status gemm(float* c, size_t ldc, const float* a, size_t lda, Operand op_a, const float* b,
             size_t ldb, Operand op_b, size_t m, size_t n, size_t k, bool accumulate,
             void* workspace, size_t workspace_bytes, const Compute* compute) {
+    MINIGPT_TRY(check_operand("op_a", op_a));
+    MINIGPT_TRY(check_operand("op_b", op_b));
     const bool plain_a = op_a == Operand::plain;
     const bool plain_b = op_b == Operand::plain;
     MINIGPT_TRY(check_matrix("c", m, n, ldc));
     MINIGPT_TRY(check_matrix("a", plain_a ? m : k, plain_a ? k : m, lda));
     MINIGPT_TRY(check_matrix("b", plain_b ? k : n, plain_b ? n : k, ldb));
+    const bool empty = m == 0 || n == 0;
+    MINIGPT_TRY(check_pointer("c", c, !empty));
+    MINIGPT_TRY(check_pointer("a", a, !empty && k != 0));
+    MINIGPT_TRY(check_pointer("b", b, !empty && k != 0));
     size_t needed;
     MINIGPT_TRY(gemm_workspace_bytes(m, n, k, &needed, compute));
     MINIGPT_TRY(check_workspace(workspace, workspace_bytes, needed));
-    if (m == 0 || n == 0)
+    if (empty)
         return Status();
     if (k == 0) {
         for (size_t i = 0; i < m && !accumulate; ++i)

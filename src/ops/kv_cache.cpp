@@ -162,7 +162,7 @@ void kv_append(const Compute& compute, const AttentionRun* runs, size_t n_runs, 
         n_units += runs[r].cache.n_head;
         n_numbers += runs[r].n_rows * runs[r].cache.n_head * runs[r].cache.head_dim;
     }
-    ThreadPool* pool = n_numbers < kSerialNumbers ? nullptr : compute.pool();
+    ThreadPool* pool = n_numbers < kSerialNumbers ? nullptr : pool_of(compute);
     for_each_unit(pool, n_units, [&](size_t unit, size_t) {
         const AttentionRun* run = runs;
         while (unit >= run->cache.n_head)

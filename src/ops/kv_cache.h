@@ -4,9 +4,8 @@
 
 #include <cstddef>
 
-#include "base/panel.h"
 #include "minigpt/compute.h"
-#include "minigpt/weights.h"
+#include "ops/panels.h"
 
 namespace minigpt {
 
@@ -56,7 +55,7 @@ CachePanels cached_keys(const KvCache& cache, size_t head, size_t j);
 // end.
 CachePanels cached_values(const KvCache& cache, size_t head, size_t j);
 inline size_t value_unit(ElementType type) {
-    return type == ElementType::q8 ? kGroup : 1;
+    return traits_of(type).group;
 }
 
 // Rows first_row ... first_row + n_rows - 1 of a call: one sequence, at positions n_past and up.

@@ -1,37 +1,15 @@
 #include "ops/linear.h"
 
-#include <cstdint>
-#include <cstring>
-
-#include "base/half.h"
 #include "kernels/kernels.h"
 #include "ops/check.h"
 #include "ops/product.h"
 
 namespace minigpt {
-namespace {
-
-void gather_row_q8(float* y, const PanelMatrix& w, size_t row) {
-    const unsigned char* group = static_cast<const unsigned char*>(w.data) +
-                                 row / kPanel * static_cast<size_t>(panel_bytes(w.type, w.n_in));
-    for (size_t e = 0; e < w.n_in; e += kGroup, group += kQ8GroupBytes) {
-        uint16_t half;
-        memcpy(&half, group + row % kPanel * sizeof half, sizeof half);
-        float scale = f16_to_float(half);
-        const unsigned char* q = group + kQ8Scales + row % kPanel;
-        size_t n = w.n_in - e < kGroup ? w.n_in - e : kGroup;
-        for (size_t i = 0; i < n; ++i)
-            y[e + i] = static_cast<float>(static_cast<int8_t>(q[i * kPanel])) * scale;
-    }
-}
-
-}  // namespace
-
 Status check_computed(const char* what, ElementType type) {
     if ((kComputed >> static_cast<size_t>(type) & 1) != 0)
         return Status();
     char types[32] = "";
-    for (size_t i = 0; i < kKernelTypes; i++) {
+    for (size_t i = 0; i < kElementTypeCount; i++) {
         if ((kComputed >> i & 1) != 0)
             add_name(types, name_of(static_cast<ElementType>(i)));
     }
@@ -56,7 +34,7 @@ void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t
             const PanelMatrix& w, const float* bias, size_t n_rows, void* scratch) {
     const void* a = scratch;
     size_t bytes = n_rows * w.n_in * sizeof(float);
-    if (w.type == ElementType::q4) {
+    if (traits_of(w.type).with == ComputesWith::int8) {
         quantize_tiles(compute, scratch, x, ldx, n_rows, w.n_in);
     } else if (n_rows > 1) {
         interleave_tiles(compute, static_cast<float*>(scratch), x, ldx, n_rows, w.n_in);
@@ -67,23 +45,6 @@ void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t
     if (n_rows > kMaxRowTile)
         wide = static_cast<char*>(scratch) + round_up(bytes, kAlign);
     multiply(compute, {y, ldy, a, n_rows, w.data, w.type, w.n_out, w.n_in, bias, false, wide});
-}
-
-void gather_row(float* y, const PanelMatrix& w, size_t row) {
-    size_t at = row / kPanel * kPanel * w.n_in + row % kPanel;
-    if (w.type == ElementType::f32) {
-        const float* from = static_cast<const float*>(w.data) + at;
-        for (size_t e = 0; e < w.n_in; ++e)
-            y[e] = from[e * kPanel];
-        return;
-    }
-    if (w.type == ElementType::q8)
-        return gather_row_q8(y, w, row);
-    const uint16_t* from = static_cast<const uint16_t*>(w.data) + at;
-    for (size_t e = 0; e < w.n_in; ++e) {
-        uint16_t h = from[e * kPanel];
-        y[e] = w.type == ElementType::f16 ? f16_to_float(h) : bf16_to_float(h);
-    }
 }
 
 }  // namespace minigpt

@@ -4,22 +4,13 @@
 #include <cstddef>
 
 #include "minigpt/compute.h"
-#include "minigpt/weights.h"
+#include "ops/panels.h"
 
 namespace minigpt {
 
 // Whether this build has kernels for weights, or a cache, of that type. Errors: not_supported,
 // naming `what`, its type and those that there are.
 Status check_computed(const char* what, ElementType type);
-
-// A weight matrix where it lies: panels of 16 outputs, [n_out / 16, n_in, 16], the last one
-// padded with zeros; of q8 and q4 in groups, see models/FORMAT.md. `data` is 64-byte aligned. A
-// smaller n_out than the tensor's own asks for its first outputs only.
-struct PanelMatrix {
-    const void* data;
-    ElementType type;
-    size_t n_in, n_out;
-};
 
 // The outputs first ... first + n_out - 1 of a matrix; `first` is a multiple of 16.
 PanelMatrix outputs_of(const PanelMatrix& w, size_t first, size_t n_out);
@@ -39,11 +30,5 @@ size_t linear_scratch_bytes(const Compute& compute, size_t max_rows, size_t max_
 // Allocates nothing.
 void linear(const Compute& compute, float* y, size_t ldy, const float* x, size_t ldx,
             const PanelMatrix& w, const float* bias, size_t n_rows, void* scratch);
-
-// y[e] = W[e, row]: a token's embedding out of the table that is also the output head. Any type
-// but q4.
-//
-//   y  [w.n_in]  out
-void gather_row(float* y, const PanelMatrix& w, size_t row);
 
 }  // namespace minigpt

@@ -21,12 +21,14 @@ using Map = void (*KernelTable::*)(float* y, const float* x, size_t n);
 
 Status map(Map kernel, float* y, const float* x, size_t n, const Compute* compute) {
     MINIGPT_TRY(check_array("x", n));
+    MINIGPT_TRY(check_pointer("y", y, n));
+    MINIGPT_TRY(check_pointer("x", x, n));
     FpEnvironment guard;
     const Compute own;
     const Compute& on = compute == nullptr ? own : *compute;
-    ThreadPool* pool = n < kSerialNumbers ? nullptr : on.pool();
+    ThreadPool* pool = n < kSerialNumbers ? nullptr : pool_of(on);
     parallel_for(pool, n, kPanel, [&](size_t begin, size_t end) {
-        (on.kernels().*kernel)(y + begin, x + begin, end - begin);
+        (kernels_of(on).*kernel)(y + begin, x + begin, end - begin);
     });
     return Status();
 }
@@ -72,6 +74,8 @@ Status layernorm(float* y, const float* x, const float* w, const float* b, size_
                              static_cast<double>(eps));
     }
     MINIGPT_TRY(check_matrix("x", n_rows, n_embd, n_embd));
+    MINIGPT_TRY(check_pointer("y", y, n_rows));
+    MINIGPT_TRY(check_pointer("x", x, n_rows));
     FpEnvironment guard;
     const Compute own;
     layernorm_rows(compute == nullptr ? own : *compute, y, n_embd, x, n_embd, w, b, n_rows, n_embd,
@@ -93,15 +97,18 @@ Status gelu(float* y, const float* x, size_t n, Activation activation, const Com
 Status masked_softmax(float* probs, const float* scores, size_t n_rows, size_t n_keys, size_t ld,
                       size_t n_past, const Compute* compute) {
     MINIGPT_TRY(check_matrix("scores", n_rows, n_keys, ld));
+    const size_t n = n_keys == 0 ? 0 : n_rows;
+    MINIGPT_TRY(check_pointer("probs", probs, n));
+    MINIGPT_TRY(check_pointer("scores", scores, n));
     FpEnvironment guard;
     const Compute own;
     const Compute& on = compute == nullptr ? own : *compute;
-    ThreadPool* pool = n_rows * n_keys < kSerialNumbers ? nullptr : on.pool();
+    ThreadPool* pool = n_rows * n_keys < kSerialNumbers ? nullptr : pool_of(on);
     for_each_unit(pool, n_rows, [&](size_t i, size_t) {
         float* row = probs + i * ld;
         // n_past + i + 1, which may overflow.
         size_t visible = n_past >= n_keys || i >= n_keys - n_past ? n_keys : n_past + i + 1;
-        on.kernels().softmax(row, scores + i * ld, visible, 1.0f);
+        kernels_of(on).softmax(row, scores + i * ld, visible, 1.0f);
         for (size_t j = visible; j < n_keys; ++j)
             row[j] = 0;
     });
@@ -112,6 +119,7 @@ Status attention_workspace_bytes(size_t n_rows, size_t n_past, size_t n_head, si
                                  size_t* bytes, const Compute* compute) {
     const Compute own;
     AttentionSizes sizes;
+    MINIGPT_TRY(check_pointer("bytes", bytes));
     *bytes = 0;
     MINIGPT_TRY(attention_sizes(n_rows, n_past, n_head, head_dim,
                                 compute == nullptr ? own : *compute, &sizes));
@@ -129,6 +137,10 @@ Status attention(float* out, const float* q, const float* k, const float* v, siz
     MINIGPT_TRY(check_workspace(workspace, workspace_bytes, sizes.bytes));
     if (sizes.bytes == 0)
         return Status();
+    MINIGPT_TRY(check_pointer("out", out));
+    MINIGPT_TRY(check_pointer("q", q));
+    MINIGPT_TRY(check_pointer("k", k));
+    MINIGPT_TRY(check_pointer("v", v));
     FpEnvironment guard;
     char* cache_k = static_cast<char*>(workspace);
     char* cache_v = cache_k + sizes.k_bytes;
@@ -145,14 +157,16 @@ Status attention(float* out, const float* q, const float* k, const float* v, siz
 Status log_prob(double* result, const float* logits, size_t n, int32_t id, const Compute* compute) {
     MINIGPT_TRY(check_array("logits", n));
     if (n == 0)
-        return Status::error(Code::bad_id, "id: no logits are there to choose from (n is 0)");
+        return Status::error(Code::bad_id, "id: found %ld; there are no logits", long{id});
+    MINIGPT_TRY(check_pointer("result", result));
+    MINIGPT_TRY(check_pointer("logits", logits));
     if (id < 0 || static_cast<uint32_t>(id) >= n) {
         return Status::error(Code::bad_id, "id: found %ld, expected 0 to %zu",
                              static_cast<long>(id), n - 1);
     }
     FpEnvironment guard;
     const Compute own;
-    const KernelTable& kernels = (compute == nullptr ? own : *compute).kernels();
+    const KernelTable& kernels = kernels_of(compute == nullptr ? own : *compute);
     float shift = kernels.maximum(logits, n);
     if (shift == -__builtin_inff())
         shift = 0;  // -inf - -inf would be NaN

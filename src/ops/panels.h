@@ -1,11 +1,10 @@
-// Sizes of weights in panels, by element type; models/FORMAT.md draws them.
+// Weights in panels, and their sizes by element type; models/FORMAT.md draws them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/panel.h"
-#include "minigpt/weights.h"
+#include "base/element_types.h"
 
 namespace minigpt {
 
@@ -17,16 +16,27 @@ inline size_t group_count(size_t n_in) {
     return (n_in + kGroup - 1) / kGroup;
 }
 
-// Bytes of the first n_in inputs of a panel; of q8 and q4, of the groups they lie in.
-inline uint64_t panel_bytes(ElementType type, size_t n_in) {
-    switch (type) {
-        case ElementType::q8:
-            return uint64_t{kQ8GroupBytes} * group_count(n_in);
-        case ElementType::q4:
-            return uint64_t{kQ4GroupBytes} * group_count(n_in);
-        default:
-            return uint64_t{kPanel} * n_in * bytes_of(type);
-    }
+inline const ElementTraits& traits_of(ElementType type) {
+    return kElementTypes[static_cast<size_t>(type)];
 }
+
+inline bool is_grouped(ElementType type) {
+    return traits_of(type).bytes == 0;
+}
+
+// Bytes of the first n_in inputs of a panel; where they lie in groups, of those groups.
+inline uint64_t panel_bytes(ElementType type, size_t n_in) {
+    const ElementTraits& t = traits_of(type);
+    return uint64_t{t.group_bytes} * ((n_in + t.group - 1) / t.group);
+}
+
+// A weight matrix where it lies: panels of 16 outputs, [n_out / 16, n_in, 16], the last one
+// padded with zeros; of q8 and q4 in groups, see models/FORMAT.md. `data` is 64-byte aligned. A
+// smaller n_out than the tensor's own asks for its first outputs only.
+struct PanelMatrix {
+    const void* data;
+    ElementType type;
+    size_t n_in, n_out;
+};
 
 }  // namespace minigpt

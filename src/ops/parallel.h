@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "base/thread_pool.h"
+#include "ops/compute.h"
 
 namespace minigpt {
 

@@ -12,7 +12,7 @@ constexpr size_t kKc = 384;
 constexpr size_t kGroupTiles = 44;
 
 // Of q4 a panel's block is 14 KB, and the group's activations 500 KB.
-constexpr size_t kKcQ4 = 4 * kKc;
+constexpr size_t kKcInt8 = 4 * kKc;
 
 // The most tiles for which reading the weights counts more than multiplying, and what they pass
 // over together: 4 KB of each stream, in L1 while the next 4 KB come from memory.
@@ -32,7 +32,7 @@ const void* after(const void* p, uint64_t n_bytes) {
 
 // A tile of m rows from input k on, `row` rows into a.
 const void* tile_at(const Product& x, size_t row, size_t m, size_t k) {
-    if (x.type == ElementType::q4)
+    if (traits_of(x.type).with == ComputesWith::int8)
         return after(x.a, quantized_bytes(row, x.k) + quantized_bytes(m, k));
     return static_cast<const float*>(x.a) + row * x.k + k * m;
 }
@@ -56,7 +56,7 @@ PanelGemm panels_of(const Product& x, size_t panel, size_t n_panels, size_t apar
 
 // Small products stay on their thread.
 ThreadPool* pool_for(const Compute& compute, const Product& x) {
-    return x.n_rows * x.n * x.k < kSerialProducts ? nullptr : compute.pool();
+    return x.n_rows * x.n * x.k < kSerialProducts ? nullptr : pool_of(compute);
 }
 
 // The inputs k ... k + n_k - 1 of g, whose b begins there, times the tiles [tile, tile_end). Each
@@ -112,16 +112,16 @@ void multiply_few(const Compute& compute, const Product& x) {
     for_each_unit(pool, n_units, [&](size_t unit, size_t) {
         size_t end = n_quads * (unit + 1) / n_units;
         for (size_t quad = n_quads * unit / n_units; quad < end; ++quad)
-            multiply_streams(compute.kernels(), x, panels_of(x, quad, kStreams, n_quads));
+            multiply_streams(kernels_of(compute), x, panels_of(x, quad, kStreams, n_quads));
         size_t done = n_quads * kStreams;
         if (unit + 1 == n_units && done < n_panels)
-            multiply_streams(compute.kernels(), x, panels_of(x, done, n_panels - done, 1));
+            multiply_streams(kernels_of(compute), x, panels_of(x, done, n_panels - done, 1));
     });
 }
 
 // Inputs of a block; a multiple of a group, but for the last.
 size_t block_inputs(ElementType type, size_t k) {
-    size_t most = type == ElementType::q4 ? kKcQ4 : kKc;
+    size_t most = traits_of(type).with == ComputesWith::int8 ? kKcInt8 : kKc;
     size_t n_blocks = divide_up(k, most);
     return n_blocks == 0 ? 0 : round_up(divide_up(k, n_blocks), kGroup);
 }
@@ -162,33 +162,34 @@ void multiply_block(const KernelTable& kernels, const Product& x, size_t tile, s
 // Floats of one thread's block.
 size_t wide_floats(const Compute& compute, size_t k) {
     size_t kc = k < kKc ? k : kKc;
-    return compute.kernels().tile_panels * kPanel * kc;
+    return kernels_of(compute).tile_panels * kPanel * kc;
 }
 
 }  // namespace
 
 void interleave_tiles(const Compute& compute, float* y, const float* x, size_t ldx, size_t n_rows,
                       size_t k) {
-    ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : compute.pool();
+    ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : pool_of(compute);
     for_each_unit(pool, tile_count(n_rows), [&](size_t tile, size_t) {
         size_t row = first_row(n_rows, tile);
-        compute.kernels().interleave(y + row * k, x + row * ldx, ldx,
-                                     first_row(n_rows, tile + 1) - row, k);
+        kernels_of(compute).interleave(y + row * k, x + row * ldx, ldx,
+                                       first_row(n_rows, tile + 1) - row, k);
     });
 }
 
 void quantize_tiles(const Compute& compute, void* y, const float* x, size_t ldx, size_t n_rows,
                     size_t k) {
-    ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : compute.pool();
+    ThreadPool* pool = n_rows * k < kSerialNumbers ? nullptr : pool_of(compute);
     for_each_unit(pool, tile_count(n_rows), [&](size_t tile, size_t) {
         size_t row = first_row(n_rows, tile);
-        compute.kernels().quantize(static_cast<char*>(y) + quantized_bytes(row, k), x + row * ldx,
-                                   ldx, first_row(n_rows, tile + 1) - row, k);
+        kernels_of(compute).quantize(static_cast<char*>(y) + quantized_bytes(row, k), x + row * ldx,
+                                     ldx, first_row(n_rows, tile + 1) - row, k);
     });
 }
 
 size_t wide_bytes(const Compute& compute, size_t k) {
-    return thread_count(compute.pool()) * round_up(wide_floats(compute, k) * sizeof(float), kAlign);
+    return thread_count(pool_of(compute)) *
+           round_up(wide_floats(compute, k) * sizeof(float), kAlign);
 }
 
 void multiply(const Compute& compute, const Product& x) {
@@ -203,7 +204,7 @@ void multiply(const Compute& compute, const Product& x) {
     size_t step = n_panels;
     if (n_threads > 1)
         step = round_up(divide_up(n_panels, n_threads * kUnitsPerThread),
-                        compute.kernels().tile_panels);
+                        kernels_of(compute).tile_panels);
     size_t n_steps = divide_up(n_panels, step);
     size_t n_groups = divide_up(n_tiles, kGroupTiles);
     if (n_groups * n_steps < n_threads)
@@ -211,13 +212,14 @@ void multiply(const Compute& compute, const Product& x) {
     if (n_groups > n_tiles)
         n_groups = n_tiles;
     // f16 and bf16 are widened in the kernel, at no cost: it has loads to spare.
-    bool widens = x.scratch != nullptr && x.type == ElementType::q8;
+    const ElementTraits& traits = traits_of(x.type);
+    bool widens = x.scratch != nullptr && is_grouped(x.type) && traits.with == ComputesWith::f32;
     size_t wide_stride = round_up(wide_floats(compute, x.k), kPanel);
     // Groups of rows are the inner index: the second finds the weights in a cache.
     for_each_unit(pool, n_steps * n_groups, [&](size_t unit, size_t thread) {
         size_t panel = unit / n_groups * step;
         size_t group = unit % n_groups;
-        multiply_block(compute.kernels(), x, n_tiles * group / n_groups,
+        multiply_block(kernels_of(compute), x, n_tiles * group / n_groups,
                        n_tiles * (group + 1) / n_groups, panel,
                        panel + step < n_panels ? panel + step : n_panels,
                        widens ? static_cast<float*>(x.scratch) + thread * wide_stride : nullptr);

@@ -9,8 +9,8 @@ using test::Numbers;
 
 namespace {
 
-// Bytes of an element; q8, q4: where groups are counted in bytes.
-constexpr size_t kElementBytes[kKernelTypes] = {4, 2, 2, 1, 1};
+// Bytes of an element; of what strides count where elements are grouped.
+constexpr size_t kElementBytes[kElementTypeCount] = {4, 2, 2, 1, 1};
 const std::string type_names[] = {"f32", "f16", "bf16", "q8", "q4"};
 
 size_t groups(size_t k) {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "minigpt/compute.h"
+#include "ops/compute.h"
 #include "tests/element_types.h"
 #include "tests/kernels/support.h"
 #include "tests/threads.h"
@@ -29,7 +29,7 @@ TEST_CASE("kernels select: the best is the first that is present, and every entr
     for (i = 0; kernel_choice(i).name != nullptr; ++i) {
         const KernelTable& t = *kernel_choice(i).table;
         CHECK(strcmp(t.name, kernel_choice(i).name) == 0);
-        for (size_t type = 0; type < kKernelTypes; ++type)
+        for (size_t type = 0; type < kElementTypeCount; ++type)
             CHECK((t.panel_gemm[type] != nullptr) ==
                   test::is_computed(static_cast<ElementType>(type)));
         CHECK((t.widen_q8 != nullptr) == test::is_computed(ElementType::q8));
@@ -69,7 +69,7 @@ TEST_CASE("kernels select: the exact one is the best of those that keep equal bi
     size_t i = 0;
     while (!kernel_choice(i).present || !kernel_choice(i).table->bit_exact)
         ++i;
-    CHECK(strcmp(exact_isa(), kernel_choice(i).name) == 0);
+    CHECK(strcmp(bit_exact_isa(), kernel_choice(i).name) == 0);
     CHECK(test::scalar().bit_exact);
     const std::set<std::string> unfused = {"sse2", "vfp"};
     for (i = 0; kernel_choice(i).name != nullptr; ++i)
@@ -79,8 +79,8 @@ TEST_CASE("kernels select: the exact one is the best of those that keep equal bi
 TEST_CASE("compute: a default one is one thread and the best table") {
     Compute compute;
     CHECK(compute.n_threads() == 1);
-    CHECK(compute.pool() == nullptr);
-    CHECK(&compute.kernels() == &best_kernels());
+    CHECK(pool_of(compute) == nullptr);
+    CHECK(&kernels_of(compute) == &best_kernels());
 }
 
 TEST_CASE("compute: an ISA can be forced, and is the one that runs") {

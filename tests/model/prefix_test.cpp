@@ -125,6 +125,13 @@ TEST_CASE("prefix: what cannot be shared or rewound is refused") {
     }
     options.n_ctx = 39;
     refused(opened.model, options, "40 tokens; n_ctx is 39");
+    options.n_ctx = 40;
+    Session full;
+    REQUIRE(full.create(opened.model, options).ok());
+    CHECK(full.n_past() == 40);
+    Row more = row(40);
+    more.logits = false;
+    CHECK(full.forward(&more, 1, nullptr).code() == Code::context_full);
     options.n_ctx = 0;
     REQUIRE(session.create(opened.model, options).ok());
     Status status = session.rewind(39);

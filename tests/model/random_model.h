@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "minigpt/model.h"
-#include "minigpt/weights.h"
+#include "minigpt/writer.h"
 
 namespace minigpt {
 

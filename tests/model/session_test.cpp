@@ -64,11 +64,11 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 // One of the tables whose bits are equal, and those whose bits are their own.
 std::vector<const char*> arithmetics() {
-    std::vector<const char*> names = {exact_isa()};
+    std::vector<const char*> names = {bit_exact_isa()};
     bool present;
     for (size_t i = 0; const char* isa = isa_name(i, &present); i++) {
         Compute compute;
-        if (present && compute.create(1, isa).ok() && !compute.exact())
+        if (present && compute.create(1, isa).ok() && !compute.bit_exact())
             names.push_back(isa);
     }
     return names;
@@ -202,7 +202,7 @@ TEST_CASE("session: an f16 or q8 cache gives the same bits however it is filled,
                   (kv == KvType::f16 ? 4e-3 : 3e-2));
         for (size_t n_threads : {1, 3}) {
             Compute compute;
-            REQUIRE(compute.create(n_threads, exact_isa()).ok());
+            REQUIRE(compute.create(n_threads, bit_exact_isa()).ok());
             options.compute = &compute;
             options.max_rows = n_threads == 1 ? 256 : 7;
             Session session;
@@ -268,7 +268,7 @@ TEST_CASE("session: every table and every number of threads give the same bits")
                 Session session;
                 REQUIRE(session.create(loaded.model, options).ok());
                 std::vector<float> found = run(session, rows, {n});
-                if (!compute.exact() && n_threads == 1)
+                if (!compute.bit_exact() && n_threads == 1)
                     expected = found;
                 CHECK(same_bits(found, expected));
                 REQUIRE(session.rewind(0).ok());
@@ -308,7 +308,7 @@ TEST_CASE("session: subnormal weights are no zeros, under any table that is aske
         REQUIRE(session.create(model, options).ok());
         std::vector<float> logits = run(session, rows, {rows.size()});
         CHECK(std::any_of(logits.begin(), logits.end(), [](float x) { return x != 0; }));
-        if (!compute.exact())
+        if (!compute.bit_exact())
             continue;
         expected = expected.empty() ? logits : expected;
         CHECK(same_bits(logits, expected));

@@ -6,10 +6,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/hash.h"
 #include "tests/allocation_trap.h"
 #include "tests/element_types.h"
-#include "tests/model/random_model.h"
+#include "tests/model/sealed.h"
 #include "tests/temp_folder.h"
 
 using namespace minigpt;
@@ -25,15 +24,6 @@ WriterOptions tested(ElementType type = ElementType::f32) {
 
 bool has(const Status& status, const char* part) {
     return strstr(status.message(), part) != nullptr;
-}
-
-// Sets right what covers the header and the directories.
-void seal(Image& image) {
-    uint32_t header_bytes;
-    memcpy(&header_bytes, image.data() + 12, 4);
-    memset(image.data() + 24, 0, 8);
-    uint64_t hash = hash64(image.data(), header_bytes);
-    memcpy(image.data() + 24, &hash, 8);
 }
 
 // Where in the file a value of 8 bytes stands in its directories.
@@ -101,7 +91,7 @@ TEST_CASE("verify: the expected argmax and digest are those of a plain session")
     for (size_t i = 0; i < model.n_self_tests(); i++) {
         SelfTest test = model.self_test(i);
         Compute compute;
-        REQUIRE(compute.create(1, exact_isa()).ok());
+        REQUIRE(compute.create(1, bit_exact_isa()).ok());
         SessionOptions options;
         options.compute = &compute;
         Session session;
@@ -217,20 +207,32 @@ TEST_CASE("verify: a self-test that lies is refused, or does no harm") {
     const Image good = make_image(config, random_arrays(config, 5), tested());
     size_t begin = self_test_offset(good), bytes = 8 + 3 * 16 + 25 * 4;
     std::mt19937 random(5);
-    size_t n_equal = 0;
+    size_t n_refused = 0, n_found = 0;
     for (size_t at = 0; at < bytes; at += 4) {
+        uint32_t truth = get<uint32_t>(good, begin + at);
         for (uint32_t lie : {uint32_t{0}, uint32_t{1}, uint32_t{16}, uint32_t{0x7fffffff},
-                             uint32_t{0xffffffff}, static_cast<uint32_t>(random())}) {
+                             uint32_t{0xffffffff}, truth + 1, truth - 1, truth ^ 1, config.n_vocab,
+                             config.n_vocab - 1, static_cast<uint32_t>(random())}) {
             Image image = good;
             memcpy(image.data() + begin + at, &lie, 4);
             seal_self_test(image);
             Model model;
-            if (!model.open(image.data(), image.size()).ok())
+            CAPTURE(at);
+            CAPTURE(lie);
+            Status status = model.open(image.data(), image.size());
+            if (!status.ok()) {
+                CHECK(status.code() == Code::bad_file);
+                CHECK(lie != truth);
+                n_refused++;
                 continue;
-            n_equal += verify(model, Compute()).ok();
+            }
+            status = verify(model, Compute());
+            CHECK(status.code() == (lie == truth ? Code::ok : Code::bad_file));
+            n_found += !status.ok();
         }
     }
-    CHECK(n_equal < 20);  // where the lie was the truth
+    CHECK(n_refused > 0);
+    CHECK(n_found > 0);
 }
 
 TEST_CASE("verify: every NaN has one digest, and a zero's sign counts") {
@@ -241,4 +243,68 @@ TEST_CASE("verify: every NaN has one digest, and a zero's sign counts") {
     CHECK(logits_digest(x, 1) == logits_digest(x + 2, 1));
     CHECK(logits_digest(x, 1) != logits_digest(x + 3, 1));
     CHECK(logits_digest(x + 3, 1) != logits_digest(x + 4, 1));
+}
+
+TEST_CASE("verify: a prompt of the self-test is no longer than the context") {
+    Config config = odd_configs()[0].config;
+    config.n_ctx = 4;
+    Image image = make_image(config, random_arrays(config, 5), tested());
+    size_t n_ids = self_test_offset(image) + 8 + 16 + 12;  // of the second prompt; 1, 4 and 4
+    REQUIRE(get<uint32_t>(image, n_ids) == 4);
+    REQUIRE(get<uint32_t>(image, n_ids + 16) == 4);
+    put(image, n_ids, uint32_t{5});
+    put(image, n_ids + 16, uint32_t{3});
+    seal_self_test(image);
+    Model model;
+    Status status = model.open(image.data(), image.size());
+    CHECK(status.code() == Code::bad_file);
+    CHECK(has(status, "prompt 2 of the self-test has 5 ids"));
+    put(image, n_ids, uint32_t{3});
+    put(image, n_ids + 16, uint32_t{4});
+    put(image, n_ids - 32, uint32_t{8});  // of all
+    seal_self_test(image);
+    CHECK(model.open(image.data(), image.size()).ok());
+}
+
+TEST_CASE("verify: the highest logit is compared, too") {
+    Config config = odd_configs()[0].config;
+    const Image good = make_image(config, random_arrays(config, 5), tested());
+    for (size_t i = 0; i < 3; i++) {
+        Image image = good;
+        size_t argmax = self_test_offset(image) + 8 + 16 * i + 8;
+        put(image, argmax, get<int32_t>(image, argmax) ^ 1);
+        seal_self_test(image);
+        Model model;
+        REQUIRE(model.open(image.data(), image.size()).ok());
+        Status status = verify(model, Compute());
+        CHECK(status.code() == Code::bad_file);
+        CHECK(has(status, ("logits of prompt " + std::to_string(i + 1)).c_str()));
+    }
+}
+
+TEST_CASE("verify: of equal logits the first is the highest, and NaN is not") {
+    Config config = odd_configs()[0].config;
+    Arrays arrays = random_arrays(config, 5);
+    auto highest = [&] {
+        WriterOptions options = tested();
+        options.allow_non_finite = true;
+        Image image = make_image(config, arrays, options);
+        Model model;
+        REQUIRE(model.open(image.data(), image.size()).ok());
+        CHECK(verify(model, Compute()).ok());
+        return model.self_test(0).argmax;
+    };
+    std::vector<float>& wte = arrays["wte.weight"];
+    const int32_t id = highest();
+    std::vector<float> twice = wte;
+    REQUIRE(static_cast<size_t>(id) + 1 < config.n_vocab);
+    for (size_t e = 0; e < config.n_embd; e++)  // the next token has the same row
+        wte[static_cast<size_t>(id + 1) * config.n_embd + e] =
+            wte[static_cast<size_t>(id) * config.n_embd + e];
+    CHECK(highest() == id);
+    wte = twice;
+    wte[static_cast<size_t>(id) * config.n_embd] = NAN;
+    CHECK(highest() != id);
+    wte.assign(wte.size(), 0.0f);
+    CHECK(highest() == 0);
 }

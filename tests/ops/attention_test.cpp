@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/half.h"
+#include "ops/numbers.h"
 #include "tests/element_types.h"
 #include "tests/ops/support.h"
 
@@ -157,9 +158,9 @@ TEST_CASE("attention: the bits of its definition, for any split, threads and tab
             Rows rows(n, shape.n_head * shape.head_dim, numbers);
             std::vector<float> wants[2];
             test::for_each_compute([&](const Compute& compute) {
-                std::vector<float>& want = wants[compute.exact()];
+                std::vector<float>& want = wants[compute.bit_exact()];
                 if (want.empty())
-                    want = definition(compute.kernels(), rows, shape.n_head, type);
+                    want = definition(kernels_of(compute), rows, shape.n_head, type);
                 std::vector<size_t> ones(n, 1);
                 for (const std::vector<size_t>& split :
                      {std::vector<size_t>{n}, ones, {1, 5, 6, 7, 24, 25, 7}, {16, 16, 16, 27}}) {
@@ -183,9 +184,9 @@ TEST_CASE("attention: with a prefix in another cache it is the same bits as with
         CAPTURE(std::string(name_of(type)));
         std::vector<float> wants[2];
         test::for_each_compute([&](const Compute& compute) {
-            std::vector<float>& want = wants[compute.exact()];
+            std::vector<float>& want = wants[compute.bit_exact()];
             if (want.empty())
-                want = definition(compute.kernels(), rows, n_head, type);
+                want = definition(kernels_of(compute), rows, n_head, type);
             Sequence prefix(n_head, head_dim, 150, type);
             in_calls(compute, rows, prefix, {n});
             for (size_t n_prefix : {1, 31, 32, 33, 95, 96, 128}) {
@@ -206,27 +207,51 @@ TEST_CASE("attention: with a prefix in another cache it is the same bits as with
 
 TEST_CASE(
     "attention: of numbers that f16 and q8 cannot hold, a cache keeps the nearest they have") {
-    const size_t head_dim = 32, n = 3;
-    // Position 0: ordinary; 1: past f16's range; 2: so small that a q8 scale would be nothing.
-    std::vector<float> k(n * head_dim, 1.0f), v(n * head_dim, 2.0f), q(head_dim, 1e-6f);
-    for (size_t e = 0; e < head_dim; ++e) {
-        k[head_dim + e] = v[head_dim + e] = 1e38f;
-        k[2 * head_dim + e] = v[2 * head_dim + e] = 1e-30f;
-    }
+    const size_t head_dim = 32;
+    const float past_f16[] = {1e38f, -1e38f, 65519.0f, -65519.0f, 65520.0f, -65520.0f, 1e-30f};
     for (ElementType type : test::computed({ElementType::f16, ElementType::q8})) {
-        Sequence s(1, head_dim, 16, type);
-        const Compute compute;
-        test::Memory scratch(attention_scratch_bytes(compute, 16, head_dim));
-        std::vector<float> out(head_dim);
-        for (size_t i = 0; i < n; ++i) {
-            AttentionRun run = {s.cache(), 0, 1, i};
-            kv_append(compute, &run, 1, &k[i * head_dim], &v[i * head_dim], head_dim);
+        for (float x : past_f16) {
+            CAPTURE(x);
+            CAPTURE(std::string(name_of(type)));
+            // Position 0 has x in every other channel, and zeros.
+            std::vector<float> kv(head_dim), k(head_dim);
+            for (size_t e = 0; e < head_dim; e += 2)
+                kv[e] = x;
+            Sequence s(1, head_dim, 16, type);
+            const Compute compute;
+            AttentionRun run = {s.cache(), 0, 1, 0};
+            kv_append(compute, &run, 1, kv.data(), kv.data(), head_dim);
+            CachePanels keys = cached_keys(s.cache(), 0, 0);
+            CachePanels values = cached_values(s.cache(), 0, 0);
+            read_output(k.data(), 1, {keys.b, type, head_dim, 16}, 0, 0, head_dim);
+            const float magnitude = std::fabs(x), sign = x < 0 ? -1.0f : 1.0f;
+            // f16: the largest there is. q8's keys: 127 times f16's largest scale, or its smallest.
+            float key = f16_to_float(float_to_f16(std::min(magnitude, 65504.0f)));
+            if (type == ElementType::q8) {
+                float scale = f16_to_float(float_to_f16(std::min(magnitude / 127, 65504.0f)));
+                scale = std::max(scale, 0x1p-24f);
+                key = scale * std::min(127.0f, std::nearbyint(magnitude * (1 / scale)));
+            }
+            // q8's values have an f32 scale, and none under 2^-80.
+            float value = key;
+            if (type == ElementType::q8)
+                value = magnitude < 0x1p-80f ? 0 : 127 * (magnitude / 127);
+            for (size_t e = 0; e < head_dim; e++) {
+                float v;
+                read_output(&v, 1, {values.b, type, 16, head_dim}, e, 0, 1);
+                v *= values.scales == nullptr ? 1 : values.scales[0];
+                CHECK(k[e] == (e % 2 == 0 ? sign * key : 0));
+                CHECK(v == (e % 2 == 0 ? sign * value : 0));
+            }
+            CHECK((std::isfinite(key) && std::isfinite(value)));
+            // And what attention makes of it: a single key has all of the weight.
+            test::Memory scratch(attention_scratch_bytes(compute, 16, head_dim));
+            std::vector<float> out(head_dim), q(head_dim, 1e-6f);
+            attention(compute, out.data(), head_dim, q.data(), head_dim, &run, 1, 1.0f,
+                      scratch.data());
+            for (size_t e = 0; e < head_dim; e++)
+                CHECK(out[e] == (e % 2 == 0 ? sign * value : 0));
         }
-        AttentionRun last = {s.cache(), 0, 1, n - 1};
-        attention(compute, out.data(), head_dim, q.data(), head_dim, &last, 1, 1.0f,
-                  scratch.data());
-        for (float x : out)
-            CHECK(std::isfinite(x));
     }
 }
 
@@ -247,7 +272,7 @@ TEST_CASE("attention: many sequences in one call are each alone") {
             sequences.emplace_back(new Sequence(n_head, width / n_head, 30 + first));
             runs.push_back({sequences.back()->cache(), first, rows->n, 0});
             qkv.insert(qkv.end(), rows->qkv.begin(), rows->qkv.end());
-            std::vector<float> alone = definition(compute.kernels(), *rows, n_head);
+            std::vector<float> alone = definition(kernels_of(compute), *rows, n_head);
             want.insert(want.end(), alone.begin(), alone.end());
             first += rows->n;
         }
@@ -267,7 +292,7 @@ TEST_CASE("attention: a rewound cache's old positions are never read") {
     Rows rows(40, width, numbers);
     test::for_each_compute([&](const Compute& compute) {
         for (ElementType type : test::computed(kCacheTypes)) {
-            std::vector<float> want = definition(compute.kernels(), rows, n_head, type);
+            std::vector<float> want = definition(kernels_of(compute), rows, n_head, type);
             Sequence s(n_head, width / n_head, 64, type);
             test::Memory scratch(attention_scratch_bytes(compute, 64, s.head_dim));
             std::vector<float> nan(64 * width, NAN), out(40 * width, NAN);

@@ -2,6 +2,7 @@
 #include "ops/linear.h"
 
 #include "ops/elementwise.h"
+#include "ops/numbers.h"
 #include "ops/product.h"
 #include "tests/element_types.h"
 #include "tests/ops/support.h"
@@ -64,9 +65,9 @@ void check_linear(size_t n_rows, size_t n_in, size_t n_out, ElementType type, bo
     };
     std::vector<float> wants[2];
     test::for_each_compute([&](const Compute& compute) {
-        std::vector<float>& want = wants[compute.exact()];
+        std::vector<float>& want = wants[compute.bit_exact()];
         if (want.empty())
-            want = definition(compute.kernels());
+            want = definition(kernels_of(compute));
         std::vector<float> y(n_rows * ldy, NAN);
         for (size_t i = 0; i < n_rows; ++i) {
             for (size_t j = n_out; j < ldy; ++j)
@@ -224,17 +225,22 @@ TEST_CASE("elementwise: the same bits for any number of threads") {
     });
 }
 
-TEST_CASE("elementwise: widen_row is exact in every type") {
+TEST_CASE("numbers: widen is exact in every type, at any stride") {
     float y[3], f32[3] = {1.5f, -2, 0};
     uint16_t f16[3] = {0x3e00, 0xc000, 1}, bf16[3] = {0x3fc0, 0xc000, 0};
-    widen_row(y, f32, ElementType::f32, 3);
+    widen(y, 1, f32, 1, ElementType::f32, 3);
     CHECK(memcmp(y, f32, sizeof y) == 0);
-    widen_row(y, bf16, ElementType::bf16, 3);
+    widen(y, 1, bf16, 1, ElementType::bf16, 3);
     CHECK(memcmp(y, f32, sizeof y) == 0);
-    widen_row(y, f16, ElementType::f16, 3);
+    widen(y, 1, f16, 1, ElementType::f16, 3);
     CHECK(y[0] == 1.5f);
     CHECK(y[1] == -2.0f);
     CHECK(y[2] == 5.9604644775390625e-8f);
+    float apart[3] = {7, 7, 7};
+    widen(apart, 2, f32, 2, ElementType::f32, 2);
+    CHECK(apart[0] == 1.5f);
+    CHECK(apart[1] == 7.0f);
+    CHECK(apart[2] == 0.0f);
 }
 
 TEST_CASE("linear: a type that the build leaves out is refused, with those that it has") {

@@ -34,7 +34,7 @@ void check_gemm(size_t m, size_t n, size_t k, bool turn_a, bool turn_b, bool acc
     Matrix start(m, n, 2, numbers);
     std::vector<float> firsts[2];
     test::for_each_compute([&](const Compute& compute) {
-        std::vector<float>& first = firsts[compute.exact()];
+        std::vector<float>& first = firsts[compute.bit_exact()];
         std::vector<float> c = start.data;
         for (size_t i = 0; i < m && !accumulate; ++i) {
             for (size_t j = 0; j < n; ++j)
@@ -67,7 +67,7 @@ void check_gemm(size_t m, size_t n, size_t k, bool turn_a, bool turn_b, bool acc
                     sizes += std::fabs(product);
                 }
                 // A product that is rounded before it is added is one rounding more.
-                size_t n_roundings = compute.exact() ? k : k + 1;
+                size_t n_roundings = compute.bit_exact() ? k : k + 1;
                 double bound = static_cast<double>(n_roundings) * FLT_EPSILON / 2 * sizes;
                 REQUIRE(std::fabs(static_cast<double>(c[i * start.ld + j]) - truth) <= bound);
             }
@@ -222,7 +222,7 @@ TEST_CASE("ops softmax: row i sees keys j <= n_past + i, the rest is 0 and never
         }
         std::vector<float> firsts[2];
         test::for_each_compute([&](const Compute& compute) {
-            std::vector<float>& first = firsts[compute.exact()];
+            std::vector<float>& first = firsts[compute.bit_exact()];
             std::vector<float> p = scores;
             REQUIRE(masked_softmax(p.data(), p.data(), n_rows, n_keys, ld, n_past, &compute).ok());
             for (size_t i = 0; i < n_rows; ++i) {
@@ -262,7 +262,7 @@ TEST_CASE("ops attention: float64's within a bound, probs are rows of 1, a split
     std::vector<float> v = test::random_floats(n * width, numbers);
     std::vector<float> firsts[2];
     test::for_each_compute([&](const Compute& compute) {
-        std::vector<float>& first = firsts[compute.exact()];
+        std::vector<float>& first = firsts[compute.bit_exact()];
         size_t bytes;
         REQUIRE(attention_workspace_bytes(n, 0, n_head, head_dim, &bytes, &compute).ok());
         test::Memory workspace(bytes);
@@ -330,6 +330,26 @@ TEST_CASE("ops attention: sizes and workspaces that do not do are refused") {
           Code::bad_argument);
 }
 
+TEST_CASE("ops masked_softmax: writes its rows' columns and no others, at every n_past") {
+    const size_t n_rows = 6, n_keys = 9, ld = 10;
+    for (size_t n_past = 0; n_past <= 12; n_past++) {
+        CAPTURE(n_past);
+        std::vector<float> scores(n_rows * ld, 1.0f), probs(n_rows * ld, -7.0f);
+        REQUIRE(masked_softmax(probs.data(), scores.data(), n_rows, n_keys, ld, n_past).ok());
+        for (size_t i = 0; i < n_rows; ++i) {
+            const size_t visible = std::min(n_keys, n_past + i + 1);
+            size_t n_wrong = 0;
+            for (size_t j = 0; j < n_keys; ++j) {
+                float p = probs[i * ld + j];
+                n_wrong +=
+                    j < visible ? std::fabs(p * static_cast<float>(visible) - 1) > 1e-6f : p != 0;
+            }
+            CHECK(n_wrong == 0);
+            CHECK(probs[i * ld + n_keys] == -7.0f);
+        }
+    }
+}
+
 TEST_CASE("ops log_prob: float64's within its bound, and the same on every Compute") {
     Numbers numbers(46);
     for (size_t n : {1, 2, 17, 50257}) {
@@ -340,7 +360,7 @@ TEST_CASE("ops log_prob: float64's within its bound, and the same on every Compu
         for (size_t id : {size_t{0}, n / 2, n - 1}) {
             double truth = static_cast<double>(logits[id]) - std::log(sum), firsts[2] = {};
             test::for_each_compute([&](const Compute& compute) {
-                double found, &first = firsts[compute.exact()];
+                double found, &first = firsts[compute.bit_exact()];
                 REQUIRE(
                     log_prob(&found, logits.data(), n, static_cast<int32_t>(id), &compute).ok());
                 CHECK(std::fabs(found - truth) <= static_cast<double>(n) / 16 * FLT_EPSILON + 1e-6);
@@ -365,7 +385,9 @@ TEST_CASE("ops log_prob: infinities, NaN and ids outside") {
     CHECK(std::isnan(result));
     CHECK(log_prob(&result, some, 3, 3).code() == Code::bad_id);
     CHECK(log_prob(&result, some, 3, -1).code() == Code::bad_id);
-    CHECK(log_prob(&result, some, 0, 0).code() == Code::bad_id);
+    Status empty = log_prob(&result, some, 0, 0);
+    CHECK(empty.code() == Code::bad_id);
+    CHECK(std::string(empty.message()) == "id: found 0; there are no logits");
 }
 
 TEST_CASE("ops elementwise: the kernels' bits for any number of threads; in place; refusals") {
@@ -386,7 +408,7 @@ TEST_CASE("ops elementwise: the kernels' bits for any number of threads; in plac
     for (Each f : each) {
         std::vector<float> firsts[2];
         test::for_each_compute([&](const Compute& compute) {
-            std::vector<float>& first = firsts[compute.exact()];
+            std::vector<float>& first = firsts[compute.bit_exact()];
             std::vector<float> y = x;
             REQUIRE(f(y.data(), y.data(), n, &compute).ok());
             if (first.empty()) {

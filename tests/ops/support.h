@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "minigpt/compute.h"
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
+#include "ops/compute.h"
 #include "tests/kernels/support.h"
 
 namespace test {
@@ -31,7 +31,7 @@ void for_each_exact_compute(F f) {
             with_compute(choice.name, 1, f);
     }
     for (size_t n_threads : {2, 3, 8})
-        with_compute(minigpt::exact_isa(), n_threads, f);
+        with_compute(minigpt::bit_exact_isa(), n_threads, f);
 }
 
 // And for those that multiply and add, whose bits are their own on any number of threads.

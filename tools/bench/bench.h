@@ -5,7 +5,7 @@
 #include <string>
 
 #include "minigpt/compute.h"
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
 
 namespace minigpt::benchmarks {
 

@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 #include "common/error.h"
 #include "minigpt/tokenizer.h"
+#include "minigpt/writer.h"
 
 namespace minigpt::benchmarks {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 #include "common/error.h"
-#include "minigpt/limits.h"
+#include "minigpt/machine_limits.h"
 #include "minigpt/ops.h"
 
 namespace minigpt::benchmarks {

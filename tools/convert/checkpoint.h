@@ -10,7 +10,7 @@
 #include "convert/names.h"
 #include "convert/vocabulary/vocabulary.h"
 #include "minigpt/status.h"
-#include "minigpt/weights.h"
+#include "minigpt/writer.h"
 
 namespace minigpt::convert {
 

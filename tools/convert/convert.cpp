@@ -9,11 +9,10 @@
 #include "common/file.h"
 #include "convert/formats/readers.h"
 #include "convert/write/export.h"
+#include "minigpt/version.h"
 
 namespace minigpt::convert {
 namespace {
-
-constexpr char kConverter[] = "libminigpt convert";
 
 // build_tokenizer's tables; words, for their alignment.
 struct Tables {
@@ -175,6 +174,7 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     ReadAhead reader(checkpoint_.get(), plan.tensors);
     CONVERT_TRY(build_tables(&tables), source);
     std::string source_name = name_of_path(source);
+    std::string converter = std::string("libminigpt convert ") + kVersion;
     WriterOptions options;
     options.type = report_->type;
     // Without --type nothing is rounded that the source has in f32.
@@ -184,7 +184,7 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     options.tokenizer_bytes = tables.n_bytes;
     options.source_format = report_->source_format.c_str();
     options.source_name = source_name.c_str();
-    options.converter = kConverter;
+    options.converter = converter.c_str();
     options.allow_non_finite = options_.force;
     options.self_test = true;
     CONVERT_TRY(Writer::image_bytes(plan.config, options, &report_->n_output_bytes), source);
@@ -204,7 +204,7 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
         on_progress(done, report_->n_source_bytes);
     }
     CONVERT_TRY(writer.finish(), output);
-    report_->n_denormal = writer.n_denormal();
+    report_->n_subnormal = writer.n_subnormal();
     if (!writer.has_self_test())
         report_->notes.push_back("no self-test: this machine cannot run a file of that size");
     return {};

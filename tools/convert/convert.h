@@ -33,7 +33,7 @@ struct Report {
     ElementType type = ElementType::f32;
     uint64_t n_source_bytes = 0;  // of the tensors taken
     uint64_t n_output_bytes = 0;
-    uint64_t n_denormal = 0;
+    uint64_t n_subnormal = 0;
     std::string output;  // what was written, where it is more than a weight file
     std::vector<std::string> notes;
     std::string advice;  // what another command line would do better; a line, or empty

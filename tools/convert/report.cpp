@@ -84,9 +84,9 @@ std::string text_of(const Report& report, const Options& options) {
     }
     for (const std::string& note : report.notes)
         text += "note:        " + note + "\n";
-    if (report.n_denormal > 0) {
-        text += "note:        " + grouped(report.n_denormal) + " denormal weight" +
-                plural(report.n_denormal) + "; armv7 runs such a file by its scalar kernels\n";
+    if (report.n_subnormal > 0) {
+        text += "note:        " + grouped(report.n_subnormal) + " subnormal weight" +
+                plural(report.n_subnormal) + "; armv7 runs such a file by its scalar kernels\n";
     }
     return text;
 }

@@ -15,6 +15,6 @@ int main(int argc, char** argv) {
     alignas(64) static unsigned char memory[1 << 20];
     size_t needed;
     minigpt::Place place = {demo_model, demo_model_bytes, memory, sizeof memory,
-                            argc > 1 ? argv[1] : minigpt::exact_isa()};
+                            argc > 1 ? argv[1] : minigpt::bit_exact_isa()};
     return minigpt::run_demo(place, &needed) ? 0 : 1;
 }

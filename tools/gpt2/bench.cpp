@@ -7,7 +7,7 @@
 #include "common/output.h"
 #include "common/text.h"
 #include "gpt2/commands.h"
-#include "minigpt/limits.h"
+#include "minigpt/machine_limits.h"
 
 namespace minigpt::gpt2 {
 namespace {

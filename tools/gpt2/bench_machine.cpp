@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "gpt2/bench.h"
-#include "minigpt/limits.h"
+#include "minigpt/machine_limits.h"
 
 extern "C" char** environ;
 

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "gpt2/commands.h"
 #include "gpt2/loaded.h"
+#include "minigpt/version.h"
 
 namespace minigpt::gpt2 {
 namespace {
@@ -23,7 +24,7 @@ const struct {
 
 // How many numbers are subnormal as the f32 that kernels compute with, which armv7's vector units
 // take for zero, see models/FORMAT.md. An f16 never is, nor a grouped type's number.
-uint64_t count_denormals(const TensorInfo& tensor) {
+uint64_t count_subnormals(const TensorInfo& tensor) {
     uint64_t n = 0;
     const unsigned char* bytes = static_cast<const unsigned char*>(tensor.data);
     size_t size = tensor.type == ElementType::f16 ? 0 : bytes_of(tensor.type);
@@ -126,16 +127,17 @@ void write_json(Output& out, const Options& options, const Loaded& loaded) {
     out.write(",\n\"source\":{\"format\":" + json_string(model.source_format()) +
               ",\"name\":" + json_string(model.source_name()) +
               ",\"converter\":" + json_string(model.converter()) + "}");
-    out.write(format(",\n\"isa\":\"%s\",\"equal_bits\":%s,\"threads\":%zu", loaded.compute.isa(),
-                     loaded.compute.exact() ? "true" : "false", loaded.compute.n_threads()));
+    out.write(format(",\n\"version\":\"%s\"", kVersion));
+    out.write(format(",\n\"isa\":\"%s\",\"bit_exact\":%s,\"threads\":%zu", loaded.compute.isa(),
+                     loaded.compute.bit_exact() ? "true" : "false", loaded.compute.n_threads()));
     out.write(",\n\"tensors\":[");
     for (size_t i = 0; i < model.n_tensors(); i++) {
         TensorInfo tensor = model.tensor(i);
         out.write((i == 0 ? "\n{\"name\":" : ",\n{\"name\":") + json_string(tensor.spec.name));
         out.write(format(",\"shape\":[%s],\"type\":\"%s\",\"layout\":\"%s\",\"bytes\":%" PRIu64
-                         ",\"denormals\":%" PRIu64 "}",
+                         ",\"subnormals\":%" PRIu64 "}",
                          shape_text(tensor.spec, ",").c_str(), name_of(tensor.type),
-                         layout_name(tensor.spec.layout), tensor.bytes, count_denormals(tensor)));
+                         layout_name(tensor.spec.layout), tensor.bytes, count_subnormals(tensor)));
     }
     out.write("]}\n");
 }
@@ -199,18 +201,20 @@ void write_text(Output& out, const Options& options, const Loaded& loaded) {
     write_line(out, "file", grouped(memory.file_bytes) + " bytes");
     write_line(out, "KV cache", grouped(memory.kv_bytes) + " bytes");
     write_line(out, "session, cache and all", grouped(memory.session_bytes) + " bytes");
-    write_line(out, "kernels",
-               format("%s, threads %zu%s", loaded.compute.isa(), loaded.compute.n_threads(),
-                      loaded.compute.exact() ? "" : "; the bits are its own, not those of others"));
+    write_line(out, "library", kVersion);
+    write_line(
+        out, "kernels",
+        format("%s, threads %zu%s", loaded.compute.isa(), loaded.compute.n_threads(),
+               loaded.compute.bit_exact() ? "" : "; the bits are its own, not those of others"));
     out.write("\ntensors\n");
     for (size_t i = 0; i < model.n_tensors(); i++) {
         TensorInfo tensor = model.tensor(i);
-        uint64_t n_denormals = count_denormals(tensor);
+        uint64_t n_subnormals = count_subnormals(tensor);
         out.write(format("  %-28s %-14s %-5s %15s bytes", tensor.spec.name,
                          shape_text(tensor.spec, " x ").c_str(), name_of(tensor.type),
                          grouped(tensor.bytes).c_str()));
-        if (n_denormals > 0)
-            out.write(format(", %" PRIu64 " denormal", n_denormals));
+        if (n_subnormals > 0)
+            out.write(format(", %" PRIu64 " subnormal", n_subnormals));
         out.write("\n");
     }
 }

@@ -31,8 +31,8 @@ void verify(const Options& options) {
     Options unchecked = options;  // the tensors are compared below, and a difference is an answer
     unchecked.check_weights = false;
     Loaded loaded(unchecked);
-    if (!loaded.compute.exact())
-        print_line(format("with the %s kernels, as the bits of %s are its own", exact_isa(),
+    if (!loaded.compute.bit_exact())
+        print_line(format("with the %s kernels, as the bits of %s are its own", bit_exact_isa(),
                           loaded.compute.isa()));
     Status status = check_shown(loaded);
     if (status.ok())

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "lesson/lesson.h"
 #include "minigpt/model.h"
+#include "minigpt/writer.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -5,7 +5,7 @@
 #include "common/plot.h"
 #include "common/text.h"
 #include "lesson/lesson.h"
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
 
 namespace minigpt::lesson {
 namespace {

@@ -82,8 +82,8 @@ void make_folder(const std::string& path) {
 
 void teach(const Options& options, const std::vector<Lesson>& lessons, const Page::Write& write) {
     Compute compute;
-    Status status =
-        compute.create(options.n_threads, options.isa.empty() ? exact_isa() : options.isa.c_str());
+    Status status = compute.create(options.n_threads,
+                                   options.isa.empty() ? bit_exact_isa() : options.isa.c_str());
     if (status.code() == Code::bad_argument)
         tools::misuse("--%s", status.message());
     tools::require(status, "kernels");

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
 #include "networks/layers.h"
 #include "networks/network.h"
 

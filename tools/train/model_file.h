@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "minigpt/weights.h"
+#include "minigpt/writer.h"
 #include "networks/corpus.h"
 #include "networks/network.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
 #include "networks/config.h"
 
 namespace minigpt::train {

@@ -7,7 +7,7 @@
 #include "common/file.h"
 #include "common/output_file.h"
 #include "common/signals.h"
-#include "minigpt/limits.h"
+#include "minigpt/machine_limits.h"
 #include "minigpt/model.h"
 #include "networks/sample.h"
 #include "train/chart.h"
@@ -97,7 +97,7 @@ Status Run::read_state(State* state) {
 
 Status Run::prepare() {
     // The same text gives the same file on every machine, unless other bits are asked for.
-    const char* isa = options_.isa.empty() ? exact_isa() : options_.isa.c_str();
+    const char* isa = options_.isa.empty() ? bit_exact_isa() : options_.isa.c_str();
     Status status = compute_.create(options_.n_threads, isa);
     if (status.code() == Code::bad_argument)
         tools::misuse("--%s", status.message());

@@ -128,14 +128,14 @@ TEST_CASE("convert: what there is one of is told in the singular") {
     convert::Report report;
     report.plan.config.n_layer = report.plan.config.n_head = 1;
     report.vocabulary_kind = TokenizerKind::bpe;
-    report.n_tokens = report.n_merges = report.n_denormal = 1;
+    report.n_tokens = report.n_merges = report.n_subnormal = 1;
     std::string one = text_of(report, {});
-    for (const char* part : {"1 layer, 1 head, ", ", 1 token, 1 merge (", " 1 denormal weight;"})
+    for (const char* part : {"1 layer, 1 head, ", ", 1 token, 1 merge (", " 1 subnormal weight;"})
         CHECK(has(one, part));
     report.plan.config.n_layer = report.plan.config.n_head = 2;
-    report.n_tokens = report.n_merges = report.n_denormal = 2;
+    report.n_tokens = report.n_merges = report.n_subnormal = 2;
     std::string two = text_of(report, {});
     for (const char* part :
-         {"2 layers, 2 heads, ", ", 2 tokens, 2 merges (", " 2 denormal weights;"})
+         {"2 layers, 2 heads, ", ", 2 tokens, 2 merges (", " 2 subnormal weights;"})
         CHECK(has(two, part));
 }

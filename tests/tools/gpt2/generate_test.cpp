@@ -85,7 +85,7 @@ TEST_CASE(
     "gpt2 generate: threads, chunks, no cache, --load and the scalar table give the same text") {
     SmallModels models;
     const minigpt::Compute best;  // its bits may be its own
-    const std::string isa = best.exact() ? "scalar" : best.isa();
+    const std::string isa = best.bit_exact() ? "scalar" : best.isa();
     Args base = {"-m", models.bytes, "-p", "hello", "-n", "11", "-s", "5", "--print-ids"};
     std::string ids = out_of(base);
     for (const Args& other : std::vector<Args>{{"-t", "1"},

@@ -70,7 +70,7 @@ std::vector<double> sliding_log_probs(const std::string& path, const std::vector
 TEST_CASE("gpt2 logits: the library's to the bit, of the last position or of all") {
     SmallModels models;
     const Compute best;  // its bits may be its own
-    const std::string isa = best.exact() ? "scalar" : best.isa();
+    const std::string isa = best.bit_exact() ? "scalar" : best.isa();
     for (const std::string& path : {models.bytes, models.none}) {
         std::vector<int> ids = some_ids(13);
         auto expected = logits_of(path, ids);
@@ -173,7 +173,7 @@ TEST_CASE("gpt2 inspect: configuration, parameters, tensors and memory") {
         numbers += n;
         CHECK(tensor["type"].text == "f32");
         CHECK(tensor["bytes"].integer() >= 4 * n);
-        CHECK(tensor["denormals"].integer() == 0);
+        CHECK(tensor["subnormals"].integer() == 0);
     }
     CHECK(json["tensors"].elements[0]["name"].text == "wte.weight");
     CHECK(json["tensors"].elements.back()["name"].text == "lm_head.weight");
@@ -202,11 +202,11 @@ TEST_CASE("gpt2 inspect: says whether the kernels have the bits of every machine
         REQUIRE(compute.create(1, isa).ok());
         std::vector<std::string> args = {"inspect", "-m", models.none, "--isa", isa};
         CHECK((gpt2(args).out.find("the bits are its own") == std::string::npos) ==
-              compute.exact());
+              compute.bit_exact());
         args.push_back("--json");
         Json json = Json::parse(gpt2(args).out);
         CHECK(json["isa"].text == isa);
-        CHECK(json["equal_bits"].boolean() == compute.exact());
+        CHECK(json["bit_exact"].boolean() == compute.bit_exact());
     }
     CHECK(gpt2({"--version"}).out.find("scalar (bits of its own)") == std::string::npos);
 }

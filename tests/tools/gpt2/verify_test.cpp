@@ -23,9 +23,9 @@ TEST_CASE("gpt2 verify: equal for what convert made, by each kind of kernel") {
         CHECK(ran.out == "equal\n");
         minigpt::Compute compute;
         REQUIRE(compute.create(1, isa).ok());
-        std::string note = "gpt2: with the " + std::string(minigpt::exact_isa()) +
+        std::string note = "gpt2: with the " + std::string(minigpt::bit_exact_isa()) +
                            " kernels, as the bits of " + isa + " are its own\n";
-        CHECK(ran.err == (compute.exact() ? "" : note));
+        CHECK(ran.err == (compute.bit_exact() ? "" : note));
     }
 
     std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "minigpt/weights.h"
+#include "minigpt/config.h"
 
 namespace minigpt::convert {
 

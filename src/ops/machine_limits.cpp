@@ -1,4 +1,4 @@
-#include "minigpt/limits.h"
+#include "minigpt/machine_limits.h"
 
 #include <time.h>
 
@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/fp_environment.h"
 #include "kernels/kernels.h"
+#include "ops/check.h"
 #include "ops/parallel.h"
 
 namespace minigpt {
@@ -40,13 +41,13 @@ Status time_chains(const Compute& compute, size_t units, size_t steps, double* s
     std::atomic<size_t> sum{0};
     if (!now(&begin))
         return no_clock();
-    for_each_unit(compute.pool(), units, [&](size_t, size_t) {
+    for_each_unit(pool_of(compute), units, [&](size_t, size_t) {
         // A factor so small that each chain stays where it is: near 2.
         alignas(kAlign) float x[kPanel + 1];
         for (size_t i = 0; i < kPanel; ++i)
             x[i] = 2.0f + static_cast<float>(i) / 16;
         x[kPanel] = 1.0f / (1 << 30);
-        sum.fetch_add(compute.kernels().fma_chains(x, steps), std::memory_order_relaxed);
+        sum.fetch_add(kernels_of(compute).fma_chains(x, steps), std::memory_order_relaxed);
     });
     if (!now(&end))
         return no_clock();
@@ -58,6 +59,7 @@ Status time_chains(const Compute& compute, size_t units, size_t steps, double* s
 }  // namespace
 
 Status measure_fma(double* flops, const Compute* compute) {
+    MINIGPT_TRY(check_pointer("flops", flops));
     FpEnvironment guard;
     const Compute own;
     const Compute& on = compute == nullptr ? own : *compute;
@@ -74,8 +76,10 @@ Status measure_fma(double* flops, const Compute* compute) {
 }
 
 Status measure_read(double* rate, const void* data, size_t bytes, const Compute* compute) {
+    MINIGPT_TRY(check_pointer("rate", rate));
+    MINIGPT_TRY(check_pointer("data", data));
     size_t off = reinterpret_cast<uintptr_t>(data) % kAlign;
-    if (data == nullptr || off != 0) {
+    if (off != 0) {
         return Status::error(Code::bad_argument,
                              "data: found %zu past a multiple of %zu bytes, expected 0", off,
                              kAlign);
@@ -94,11 +98,11 @@ Status measure_read(double* rate, const void* data, size_t bytes, const Compute*
     double begin, end;
     if (!now(&begin))
         return no_clock();
-    for_each_unit(on.pool(), n_units, [&](size_t unit, size_t) {
+    for_each_unit(pool_of(on), n_units, [&](size_t unit, size_t) {
         alignas(kAlign) float sink[kPanel];
         const char* from = static_cast<const char*>(data) + unit * kReadStreams * stream;
-        on.kernels().read_streams(sink, reinterpret_cast<const float*>(from),
-                                  stream / sizeof(float), stream / sizeof(float));
+        kernels_of(on).read_streams(sink, reinterpret_cast<const float*>(from),
+                                    stream / sizeof(float), stream / sizeof(float));
     });
     if (!now(&end))
         return no_clock();

@@ -13,7 +13,8 @@ namespace minigpt {
 //
 //   flops  out; operations a second
 //
-// Allocates nothing; safe from any thread. Errors: io (no clock).
+// Allocates nothing; safe from any thread. Errors: bad_argument (flops is null), io (no
+// clock).
 Status measure_fma(double* flops, const Compute* compute = nullptr);
 
 // The rate at which `compute`'s threads read memory as a decode does: eight streams at a time,
@@ -25,7 +26,7 @@ Status measure_fma(double* flops, const Compute* compute = nullptr);
 //   data  64-byte aligned
 //
 // Allocates nothing; safe from any thread. Errors: bad_argument (data is not aligned, or of less
-// than 512 bytes), io (no clock).
+// than 512 bytes; rate is null), io (no clock).
 Status measure_read(double* rate, const void* data, size_t bytes, const Compute* compute = nullptr);
 
 }  // namespace minigpt

@@ -1,5 +1,5 @@
 // The measurements of the machine: that they measure what they say, on every ISA.
-#include "minigpt/limits.h"
+#include "minigpt/machine_limits.h"
 
 #include <doctest/doctest.h>
 

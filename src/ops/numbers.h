@@ -1,0 +1,28 @@
+// Numbers of each element type as f32, exactly, and f32 rounded to a type.
+#pragma once
+
+#include <cstddef>
+
+#include "ops/panels.h"
+
+namespace minigpt {
+
+// y[i * y_stride] = x[i * x_stride] for i < n. `type` has no groups; x may have any alignment.
+void widen(float* y, size_t y_stride, const void* x, size_t x_stride, ElementType type, size_t n);
+
+// y [n] = x [n], each to the nearest, ties to even. `type` is f16 or bf16.
+void narrow(uint16_t* y, const float* x, ElementType type, size_t n);
+
+// y[i * stride] = input first + i of one of the matrix's outputs, for i < n.
+void read_output(float* y, size_t stride, const PanelMatrix& w, size_t out, size_t first, size_t n);
+// The same of f16 and bf16, as they are stored.
+void read_output(uint16_t* y, size_t stride, const PanelMatrix& w, size_t out, size_t first,
+                 size_t n);
+
+// y [w.n_in] = the inputs of an output: a token's embedding out of the table that is also the
+// output head.
+inline void gather_row(float* y, const PanelMatrix& w, size_t row) {
+    read_output(y, 1, w, row, 0, w.n_in);
+}
+
+}  // namespace minigpt

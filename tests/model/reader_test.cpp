@@ -1,0 +1,126 @@
+// Headers that are wrong by one field, with a right checksum.
+#include <doctest/doctest.h>
+
+#include "tests/model/sealed.h"
+
+using namespace minigpt;
+
+namespace {
+
+constexpr size_t kReserved = 84, kSections = 128, kSectionBytes = 32;
+
+// Two sections: the provenance and a self-test.
+Image two_sections(uint32_t n_ctx = 16) {
+    Config config = odd_configs()[0].config;
+    config.n_ctx = n_ctx;
+    WriterOptions options;
+    options.self_test = true;
+    options.source_name = "s";
+    return make_image(config, random_arrays(config, 5), options);
+}
+
+void refused(const void* image, size_t bytes, const char* words, Code code = Code::bad_file) {
+    Model model;
+    Status status = model.open(image, bytes);
+    CAPTURE(std::string(status.message()));
+    CAPTURE(std::string(words));
+    CHECK(status.code() == code);
+    CHECK(strstr(status.message(), words) != nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("reader: each reserved word of the header is zero") {
+    const Image good = two_sections();
+    for (size_t word = 0; word < 11; word++) {
+        for (uint32_t value : {1u, 0x80000000u}) {
+            Image image = good;
+            put(image, kReserved + 4 * word, value);
+            seal(image);
+            refused(image.data(), image.size(), "a reserved field is");
+        }
+    }
+}
+
+TEST_CASE("reader: sections are ascending, each once") {
+    const Image good = two_sections();
+    for (uint32_t kind : {0u, 1u}) {
+        Image image = good;
+        put(image, kSections + kSectionBytes, kind);
+        seal(image);
+        refused(image.data(), image.size(), "expected ascending");
+    }
+    Image first = good, later = good;
+    put(first, kSections, uint32_t{0});
+    seal(first);
+    refused(first.data(), first.size(), "section kind 0 after 0");
+    put(later, kSections + kSectionBytes, uint32_t{4});
+    seal(later);
+    Model model;
+    CHECK(model.open(later.data(), later.size()).ok());
+    CHECK(model.n_self_tests() == 0);
+}
+
+TEST_CASE("reader: a section that begins past the end of the file is refused") {
+    const Image good = two_sections();
+    uint64_t offset = get<uint64_t>(good, kSections + 8),
+             bytes = get<uint64_t>(good, kSections + 16);
+    REQUIRE(bytes % 64 != 0);
+    // The file ends with the provenance, in the midst of a line; the self-test begins with the
+    // next.
+    Image image = good;
+    put(image, 16, offset + bytes);
+    seal(image);
+    REQUIRE(get<uint64_t>(image, kSections + kSectionBytes + 8) > offset + bytes);
+    refused(image.data(), static_cast<size_t>(offset + bytes), "the self-test: ");
+    refused(image.data(), static_cast<size_t>(offset + bytes), "; the file has ");
+    // One that is longer than the file, by a byte.
+    for (uint64_t more : {good.size() - offset, good.size() - offset + 1, ~uint64_t{0} - offset}) {
+        Image longer = good;
+        put(longer, kSections + 16, more);
+        seal(longer);
+        bool fits = more == good.size() - offset;
+        refused(longer.data(), longer.size(), fits ? "the self-test: begins" : "; the file has ");
+    }
+}
+
+TEST_CASE("reader: a tensor of no known type, and a version of no known format, are refused") {
+    const Image good = two_sections();
+    Image image = good, typed = good;
+    for (uint32_t version : {0u, 2u, 0xffffffffu}) {
+        put(image, 8, version);
+        refused(image.data(), image.size(), "convert the checkpoint again", Code::not_supported);
+    }
+    size_t type = kSections + 2 * kSectionBytes + 48;
+    for (uint32_t value : {5u, 0xffffffffu}) {
+        put(typed, type, value);
+        seal(typed);
+        refused(typed.data(), typed.size(), "unknown element type");
+    }
+}
+
+TEST_CASE("reader: a transfer in text mode is seen from the magic") {
+    const Image good = two_sections();
+    struct {
+        const char* what;
+        std::string magic;
+    } changed[] = {
+        {"CR LF became LF", "\x89MGPT\n\x1a"},
+        {"LF became CR LF", "\x89MGPT\r\r\n\x1a"},
+        {"the top bit was dropped", "\tMGPT\r\n\x1a"},
+        {"read as Latin-1, written as UTF-8", "\xc2\x89MGPT\r\n\x1a"},
+        {"what is no UTF-8 was replaced", "\xef\xbf\xbdMGPT\r\n\x1a"},
+        {"what is no ASCII was dropped", "MGPT\r\n\x1a"},
+        {"cut at the end of a text", "\x89MGPT\r\n"},
+    };
+    for (const auto& change : changed) {
+        CAPTURE(std::string(change.what));
+        Image image = good;
+        memcpy(image.data(), change.magic.data(), change.magic.size());
+        memset(image.data() + change.magic.size(), 1, 1);
+        refused(image.data(), image.size(), "a transfer in text mode: copy it again in binary");
+    }
+    Image image = good;
+    memcpy(image.data(), "GGUFxxxx", 8);
+    refused(image.data(), image.size(), "not a .mgpt file");
+}
