@@ -259,11 +259,6 @@ TEST_CASE("verify: a prompt of the self-test is no longer than the context") {
     Status status = model.open(image.data(), image.size());
     CHECK(status.code() == Code::bad_file);
     CHECK(has(status, "prompt 2 of the self-test has 5 ids"));
-    put(image, n_ids, uint32_t{3});
-    put(image, n_ids + 16, uint32_t{4});
-    put(image, n_ids - 32, uint32_t{8});  // of all
-    seal_self_test(image);
-    CHECK(model.open(image.data(), image.size()).ok());
 }
 
 TEST_CASE("verify: the highest logit is compared, too") {
