@@ -57,7 +57,7 @@ TEST_CASE("kernels select: the build has what make's ISA and WEIGHTS ask for, an
     if (weights == nullptr)
         return;
     std::string names = std::string(",") + weights + ",";
-    for (size_t i = 0; i < kKernelTypes; ++i) {
+    for (size_t i = 0; i < kElementTypeCount; ++i) {
         ElementType type = static_cast<ElementType>(i);
         bool asked = names == ",," || type == ElementType::f32 ||
                      names.find(std::string(",") + name_of(type) + ",") != std::string::npos;

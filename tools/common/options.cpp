@@ -1,4 +1,5 @@
 #include "common/options.h"
+#include "minigpt/version.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -7,8 +7,6 @@
 
 namespace minigpt::tools {
 
-constexpr char kVersion[] = "0.1";
-
 // The name that this program was run by, without its folder: what messages and help call it.
 const std::string& program_name();
 void set_program_name(const std::string& path);

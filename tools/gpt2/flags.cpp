@@ -4,6 +4,7 @@
 #include "common/program.h"
 #include "common/text.h"
 #include "gpt2/options.h"
+#include "minigpt/version.h"
 
 namespace minigpt::gpt2 {
 namespace {
@@ -156,7 +157,7 @@ std::string version_text() {
     bool present = false;
     for (size_t i = 0; const char* name = isa_name(i, &present); i++) {
         Compute compute;
-        bool own_bits = compute.create(1, name).ok() && !compute.exact();
+        bool own_bits = compute.create(1, name).ok() && !compute.bit_exact();
         out += format(" %s%s", name,
                       !present   ? " (not on this CPU)"
                       : own_bits ? " (bits of its own)"
