@@ -21,7 +21,8 @@ struct SourceTensor {
     std::string dtype;
     std::optional<ElementType> type;
     std::vector<uint64_t> shape;
-    uint64_t n_bytes = 0;  // in the file
+    uint64_t n_bytes = 0;       // in the file
+    bool is_quantized = false;  // groups of its numbers share a scale; read() gives what they mean
 };
 
 // What a checkpoint says of its model. A reader leaves unset what its format does not tell, and

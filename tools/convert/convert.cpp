@@ -159,7 +159,7 @@ Status Conversion::build_tables(Tables* tables) const {
 #define CONVERT_TRY(expression, path)                     \
     do {                                                  \
         if (Status status_ = (expression); !status_.ok()) \
-            return {status_, (path)};                     \
+            return about((path), status_);                \
     } while (0)
 
 Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progress) {
@@ -167,7 +167,7 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
     Tables tables;
     CONVERT_TRY(open(), source);
     std::string exported;
-    if (is_export(output, checkpoint_->format, &exported))
+    if (is_export(options_, checkpoint_->format, &exported))
         return export_folder(options_, exported, checkpoint_.get(), on_progress, report_);
     CONVERT_TRY(check_output(), output);
     const Plan& plan = report_->plan;
@@ -214,6 +214,15 @@ Failure Conversion::run(const std::function<void(uint64_t, uint64_t)>& on_progre
 
 }  // namespace
 
+Failure about(const std::string& path, const Status& status) {
+    std::string message = status.message(), name = name_of_path(path);
+    for (const std::string& lead : {name + ": ", shown(name) + ": "}) {
+        if (path_kind(path) == PathKind::file && message.compare(0, lead.size(), lead) == 0)
+            return {Status::error(status.code(), "%s", message.c_str() + lead.size()), path};
+    }
+    return {status, path};
+}
+
 Status Scratch::reserve(uint64_t n_bytes) {
     if (n_bytes <= n_bytes_)
         return Status();
@@ -243,6 +252,24 @@ void describe(const Checkpoint& checkpoint, Report* report) {
     report->notes.insert(report->notes.end(), plan.notes.begin(), plan.notes.end());
     for (const PlannedTensor& tensor : plan.tensors)
         report->n_source_bytes += checkpoint.tensors[tensor.source].n_bytes;
+}
+
+std::string wrong_output(const Options& options) {
+    const std::string& output = options.output;
+    if (output.empty())
+        return "-o '' names no file";
+    if (output == "-")
+        return "-o - is not standard output: a file is written beside its place and renamed; give "
+               "-o OUT.mgpt";
+    if (!options.emit.empty())
+        return "";
+    for (const char* ending : {".gguf", ".ggml", ".pt", ".pth", ".bin", ".npz", ".ckpt", ".index",
+                               ".h5", ".msgpack", ".onnx", ".json"}) {
+        if (ends_with(output, ending))
+            return "-o " + shown(output) + ": " + ending +
+                   " is another format's ending; this program writes OUT.mgpt and OUT.safetensors";
+    }
+    return "";
 }
 
 Failure convert(const Options& options,

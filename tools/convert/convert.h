@@ -45,6 +45,9 @@ struct Failure {
     std::string path;
 };
 
+// The failure of `path`; a message that begins with a file's own name loses it.
+Failure about(const std::string& path, const Status& status);
+
 // Converts; to a Hugging Face folder where the output asks for it (export.h). `on_progress` hears
 // how many of how many bytes of the source are done. The output appears only when everything went
 // well.
@@ -57,11 +60,16 @@ Failure convert(const Options& options,
 // opened is listed even where it cannot be converted; a line says why.
 Failure list(const Options& options, std::string* text);
 
+// Why options.output is no name for what is to be written; empty: it is one.
+std::string wrong_output(const Options& options);
+
 // What a report says of a checkpoint, and of report->plan where that is made: all but the output.
 void describe(const Checkpoint& checkpoint, Report* report);
 
-// The report as lines for a reader, and two of them.
+// The report as lines for a reader, one of them, and two of the values. Characters that would end
+// or hide a line become '?'.
 std::string text_of(const Report& report, const Options& options);
+std::string report_line(const char* name, std::string value);
 std::string config_text(const Config& config);
 std::string vocabulary_text(const Report& report);
 

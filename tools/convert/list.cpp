@@ -7,12 +7,6 @@
 namespace minigpt::convert {
 namespace {
 
-std::string line(const char* name, const std::string& value) {
-    std::string head = std::string(name) + ":";
-    head.resize(std::max<size_t>(13, head.size() + 1), ' ');
-    return head + value + "\n";
-}
-
 // The sizes that are known, where the checkpoint makes no model.
 std::string known_sizes(const SourceConfig& c) {
     const std::pair<const char*, const std::optional<uint64_t>*> sizes[] = {
@@ -69,24 +63,24 @@ Failure list(const Options& options, std::string* text) {
     std::unique_ptr<Checkpoint> checkpoint;
     OpenOptions open = {options.vocab, options.n_head, options.activation};
     if (Status status = open_checkpoint(options.source, open, &checkpoint); !status.ok())
-        return {status, options.source};
+        return about(options.source, status);
     Report report;
     Status planned = make_plan(*checkpoint, &report.plan);
     describe(*checkpoint, &report);
-    *text = line("source", report.source_format + ", " + files_text(*checkpoint));
+    *text = report_line("source", report.source_format + ", " + files_text(*checkpoint));
     if (planned.ok()) {
         const Config& config = report.plan.config;
-        *text += line("model", config_text(config));
-        *text += line("parameters", grouped(parameter_count(config, false)));
+        *text += report_line("model", config_text(config));
+        *text += report_line("parameters", grouped(parameter_count(config, false)));
     } else {
-        *text += line("model", known_sizes(checkpoint->config));
+        *text += report_line("model", known_sizes(checkpoint->config));
     }
-    *text += line("vocabulary", vocabulary_text(report));
+    *text += report_line("vocabulary", vocabulary_text(report));
     for (const std::string& note : report.notes)
-        *text += line("note", note);
+        *text += report_line("note", note);
     if (!planned.ok())
-        *text += line("no model", planned.message());
-    *text += line("tensors", std::to_string(checkpoint->tensors.size()));
+        *text += report_line("no model", planned.message());
+    *text += report_line("tensors", std::to_string(checkpoint->tensors.size()));
     *text += tensors_text(*checkpoint);
     return {};
 }

@@ -19,8 +19,8 @@ std::vector<Option> options_of(Options& o) {
         {"-o", "OUT", 0,
          "the file to write; an existing one is replaced when the new one is complete. OUT.mgpt is "
          "a weight file. OUT.safetensors is the way back: it is written with config.json and the "
-         "vocabulary beside it, as Hugging Face saves them, in SRC's type; for a weight file an "
-         "existing folder will do, too",
+         "vocabulary beside it, as Hugging Face saves them, in SRC's type; for a weight file a "
+         "folder will do, too: an existing one, or a name without an ending",
          text_into(&o.output)},
         {"--list", nullptr, 0, "show SRC's format, configuration and tensors; write nothing",
          turn_on(&o.list)},
@@ -96,6 +96,8 @@ void check_together(const Options& o) {
     }
     if (o.output.empty() && !o.list)
         misuse("-o OUT.mgpt is missing");
+    if (std::string what = o.list ? "" : wrong_output(o); !what.empty())
+        misuse("%s", what.c_str());
     if (o.emit == "obj" && o.target.empty() && own_target().empty())
         misuse("--target is missing");
 }

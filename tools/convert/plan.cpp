@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "common/file.h"
 
@@ -44,6 +45,7 @@ private:
     Status check_guessed_ids(const Vocabulary& vocabulary) const;
     Status take_names();
     Status take_buffer(const SourceTensor& tensor, Role role);
+    Status check_layers() const;
     Status take_biases();
     Status take_head();
     Status take_tensors();
@@ -175,6 +177,26 @@ Status Planner::take_names() {
     return Status();
 }
 
+// A layer without any tensor is said to be missing, not each of its tensors.
+Status Planner::check_layers() const {
+    std::set<uint64_t> present;
+    for (const auto& [name, source] : sources_) {
+        if (source.layer)
+            present.insert(*source.layer);
+    }
+    uint64_t missing = 0;
+    while (present.count(missing) > 0)
+        missing++;
+    if (present.empty() || missing >= plan_->config.n_layer)
+        return Status();
+    std::string also = unknown_.empty() ? "" : "; left over is " + shown(unknown_);
+    return Status::error(Code::bad_file,
+                         "layer %llu is missing, of %lu: no tensor of it is there%s. Give all of "
+                         "the checkpoint's files, or correct its n_layer",
+                         Ull{missing}, static_cast<unsigned long>(plan_->config.n_layer),
+                         also.c_str());
+}
+
 Status Planner::take_biases() {
     Config* config = &plan_->config;
     std::string absent;
@@ -268,10 +290,12 @@ Status Planner::take_tensors() {
         MINIGPT_TRY(check_tensor(spec, source));
         source.used = true;
         plan_->tensors.push_back({spec, source.index, source.transposed && spec.n_dims == 2});
-        if (spec.layout != Layout::panels)
-            continue;
         ElementType type = *tensor(source).type;
-        plan_->is_quantized |= tensor(source).n_bytes / 2 < uint64_t{spec.shape[0]} * spec.shape[1];
+        bool is_free = spec.layout == Layout::vector ||
+                       (spec.layout == Layout::rows && type == ElementType::f32);
+        if (is_free)
+            continue;
+        plan_->is_quantized |= tensor(source).is_quantized;
         mixed |= own && *own != type;
         own = type;
     }
@@ -298,6 +322,7 @@ Status Planner::left_over() const {
 Status Planner::make() {
     MINIGPT_TRY(take_sizes());
     MINIGPT_TRY(take_names());
+    MINIGPT_TRY(check_layers());
     MINIGPT_TRY(take_biases());
     MINIGPT_TRY(take_head());
     MINIGPT_TRY(take_tensors());

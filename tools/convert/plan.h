@@ -20,10 +20,10 @@ struct Plan {
     size_t n_ignored = 0;                // buffers that carry nothing
     // A head that stands beside tied embeddings: its numbers must be the token table's.
     std::optional<size_t> tied_copy;
-    // Of all matrices; f32 where they differ. Position tables, norms and biases are left aside:
-    // many formats keep those in f32 whatever the matrices are.
+    // Of all matrices and the position table; f32 where they differ. An f32 position table is left
+    // aside, and so are norms and biases: many formats keep those in f32 whatever the matrices are.
     ElementType own_type = ElementType::f32;
-    bool is_quantized = false;  // some matrices have less than two bytes a number
+    bool is_quantized = false;  // some matrices are
     std::vector<std::string> notes;
 };
 

@@ -54,6 +54,16 @@ std::string config_text(const Config& c) {
     return text;
 }
 
+std::string report_line(const char* name, std::string value) {
+    std::string head = std::string(name) + ":";
+    head.resize(13, ' ');
+    for (char& c : value) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            c = '?';
+    }
+    return head + value + "\n";
+}
+
 std::string text_of(const Report& report, const Options& options) {
     const Config& config = report.plan.config;
     std::string parameters = grouped(parameter_count(config, false));
@@ -77,16 +87,14 @@ std::string text_of(const Report& report, const Options& options) {
                        : report.output},
     };
     std::string text;
-    for (const auto& [name, value] : lines) {
-        std::string head = std::string(name) + ":";
-        head.resize(13, ' ');
-        text += head + value + "\n";
-    }
+    for (const auto& [name, value] : lines)
+        text += report_line(name, value);
     for (const std::string& note : report.notes)
-        text += "note:        " + note + "\n";
+        text += report_line("note", note);
     if (report.n_subnormal > 0) {
-        text += "note:        " + grouped(report.n_subnormal) + " subnormal weight" +
-                plural(report.n_subnormal) + "; armv7 runs such a file by its scalar kernels\n";
+        text += report_line("note", grouped(report.n_subnormal) + " subnormal weight" +
+                                        plural(report.n_subnormal) +
+                                        "; armv7 runs such a file by its scalar kernels");
     }
     return text;
 }

@@ -109,7 +109,7 @@ TEST_CASE("convert config: sizes that are absent, wrong or impossible are refuse
     check_field("vocab_size", "21", {"wte.weight", "[20, 8]", "[21, 8]"});
     check_field("n_positions", "7", {"wpe.weight", "[6, 8]", "[7, 8]"});
     check_field("n_embd", "10", {"wte.weight", "[20, 8]", "[20, 10]"});
-    check_field("n_layer", "3", {"h.2."});
+    check_field("n_layer", "3", {"layer 2 is missing, of 3"});
     check_field("n_layer", "1", {"h.1.", "left over"});
     check_field("n_layer", "4294967295", {"n_layer", "4294967295"});
 }

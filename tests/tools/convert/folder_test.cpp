@@ -111,7 +111,7 @@ TEST_CASE("convert folder: none, two, or a magic number only") {
     write_file(empty / "config.json", "{}");
     write_file(empty / "notes.txt", "PK");
     check_refused_folder(empty.path(), {"no checkpoint"});
-    check_refused_folder(empty / "notes.txt", {"notes.txt", "no checkpoint"});
+    check_refused_folder(empty / "notes.txt", {"is no checkpoint: its content", "--help"});
 
     HfModel model = small_model();
     model.files["pytorch_model.bin"] = "PK\x03\x04 and so on";

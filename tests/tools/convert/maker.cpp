@@ -6,6 +6,7 @@
 #include <iterator>
 #include <random>
 
+#include "tests/allocation_trap.h"
 #include "tests/json.h"
 
 namespace minigpt::test {
@@ -166,6 +167,16 @@ void check_refused_folder(const std::string& folder, const std::vector<std::stri
         CHECK(message.find(word) != std::string::npos);
     }
     CHECK(std::filesystem::is_empty(out.path()));
+}
+
+void check_few_allocations(size_t most, const std::function<void()>& f) {
+    size_t before = n_allocations();
+    f();
+    size_t n = n_allocations() - before;
+    if (!allocations_are_counted())
+        return;
+    CAPTURE(n);
+    CHECK(n <= most);
 }
 
 void check_refused(const HfModel& model, const std::vector<std::string>& words) {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -61,6 +62,11 @@ Converted convert_to(const std::string& source, const std::string& output,
 // Converting the model fails, says each word on one line, and leaves nothing.
 void check_refused(const HfModel& model, const std::vector<std::string>& words);
 void check_refused_folder(const std::string& folder, const std::vector<std::string>& words);
+
+// Work is counted in allocations, which no clock and no busy machine changes: f makes at most so
+// many. Nothing is counted under a sanitizer.
+constexpr size_t kMostAllocations = 20000;  // to refuse a file of some kilobytes
+void check_few_allocations(size_t most, const std::function<void()>& f);
 
 // Every tensor of an open model has the bits of the saved tensor of the same name; prefix: what
 // leads those names. Vectors are f32 in the file: their bits are those of the widened numbers.

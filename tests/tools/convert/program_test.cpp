@@ -82,6 +82,42 @@ TEST_CASE("convert program: help is 0, a wrong command line is 2 with the usage"
     }
 }
 
+TEST_CASE("convert program: an OUT that names no file, or another format's, is refused") {
+    TempFolder folder;
+    small_model().write(folder.path());
+    std::vector<std::pair<std::string, std::string>> all = {{"", "the value is empty after -o"},
+                                                            {"-", "-o - is not standard output"}};
+    for (const char* ending : {"gguf", "bin", "pt", "npz", "h5", "json"})
+        all.push_back({folder / ("m." + std::string(ending)),
+                       std::string(".") + ending + " is another format's ending"});
+    for (const auto& [output, words] : all) {
+        Ran ran = run_program("convert", {folder.path(), "-o", output});
+        CAPTURE(ran.err);
+        CHECK(ran.exit_status == 2);
+        CHECK(has(ran.err, words));
+    }
+    CHECK(fs::exists("-") == false);
+    size_t n_files = 0;
+    for (auto& entry : fs::directory_iterator(folder.path()))
+        n_files += entry.exists();
+    CHECK(n_files == 2);
+}
+
+TEST_CASE("convert program: a name with escapes does not reach the terminal") {
+    TempFolder folder, out;
+    std::string evil = folder / "e\033[2Jvil";
+    fs::create_directory(evil);
+    small_model().write(evil);
+    for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+             {evil, "-o", out / "\033[31m.mgpt"}, {"--list", evil}, {evil + "/no", "-o", "x"}}) {
+        Ran ran = run_program("convert", args);
+        CAPTURE(ran.out);
+        CHECK((ran.out + ran.err).find('\033') == std::string::npos);
+    }
+    Ran ran = run_program("convert", {evil, "-o", out / "m.mgpt"});
+    CHECK(has(ran.out, "source:      safetensors, e?[2Jvil\n"));
+}
+
 TEST_CASE("convert program: a refused source is one line, exit 1, and no file") {
     TempFolder folder, out;
     HfModel model = small_model();

@@ -132,6 +132,32 @@ TEST_CASE("convert tensors: the transformer. prefix, buffers and a tied copy are
     check_refused(model, {"lm_head.weight", "[19, 8]", "[20, 8]"});
 }
 
+TEST_CASE("convert tensors: a tied head of another type than the table is no copy") {
+    HfModel model = small_model();
+    model.tensors.push_back({"lm_head.weight", "F16", {20, 8}, random_numbers("F16", 160, 1)});
+    check_refused(model, {"lm_head.weight is F16 [20, 8]", "wte.weight is F32 [20, 8]", "tied"});
+}
+
+TEST_CASE("convert tensors: matrices or positions of several types become f32, exactly") {
+    const std::vector<std::string> dtypes = {"F32", "F16", "BF16"};
+    for (const std::string& others : dtypes) {
+        for (const std::string& own : dtypes) {
+            for (const char* name : {"wpe.weight", "wte.weight", "h.1.mlp.c_fc.weight"}) {
+                HfModel model = small_model(others);
+                SavedTensor& t = model.tensor(name);
+                t.data = random_numbers(own, t.shape[0] * t.shape[1], 5);
+                t.dtype = own;
+                bool is_kept = own == others || (own == "F32" && t.name == "wpe.weight");
+                CAPTURE(others);
+                CAPTURE(own);
+                CAPTURE(t.name);
+                ElementType type = check_converts(model, model.tensors).type;
+                CHECK(type == (is_kept ? kTypes.at(others) : ElementType::f32));
+            }
+        }
+    }
+}
+
 TEST_CASE("convert tensors: a buffer of another shape is not ignored") {
     HfModel model = small_model();
     model.tensors.push_back(mask("h.0.attn.bias", 5));
@@ -164,6 +190,16 @@ TEST_CASE("convert tensors: a kind of bias that no layer has is a model without 
         CHECK(report.plan.config.biases == (kBiasAll & ~bit));
         REQUIRE(report.notes.size() == 1);
         CHECK(report.notes[0].find(kind + ".bias") != std::string::npos);
+    }
+    // The norms are of one make, whichever of a layer's has a bias.
+    for (const char* norm : {"ln_1", "ln_2"}) {
+        HfModel one = bare;
+        for (const std::string layer : {"h.0.", "h.1."})
+            one.tensors.push_back(
+                {layer + norm + ".bias", "F32", {8}, random_numbers("F32", 8, 3)});
+        CHECK(check_converts(one, one.tensors).plan.config.biases != 0);
+        one.remove("ln_f.bias");
+        check_refused(one, {"ln_f.bias is missing"});
     }
     bare.remove("ln_f.bias");
     CHECK(check_converts(bare, bare.tensors).plan.config.biases == 0);

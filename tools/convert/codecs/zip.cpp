@@ -77,6 +77,19 @@ Status read_end64(const File& file, uint64_t end_offset, End* end) {
     return Status();
 }
 
+// The end record that the directory leads up to, with its comment, where bytes follow it; n: none.
+size_t end_before(const std::string& tail, uint64_t offset_of_tail) {
+    for (size_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
+        const char* p = &tail[at];
+        bool is_end =
+            u32(p) == kEndMagic && u16(p + 20) < tail.size() - kEndBytes - at &&
+            (u32(p + 16) == kIn64 || uint64_t{u32(p + 12)} + u32(p + 16) == offset_of_tail + at);
+        if (is_end)
+            return at + kEndBytes + u16(p + 20);
+    }
+    return tail.size();
+}
+
 // The end record is the last thing in the file but for a comment, whose length it gives.
 Status find_end(const File& file, End* end) {
     size_t n = static_cast<size_t>(std::min<uint64_t>(file.size(), kEndBytes + UINT16_MAX));
@@ -86,8 +99,15 @@ Status find_end(const File& file, End* end) {
     MINIGPT_TRY(file.read(file.size() - n, &tail[0], n));
     size_t at = n - kEndBytes;
     while (u32(&tail[at]) != kEndMagic || u16(&tail[at + 20]) != n - kEndBytes - at) {
-        if (at-- == 0)
+        if (at-- > 0)
+            continue;
+        uint64_t n_more = n - end_before(tail, file.size() - n);
+        if (n_more == 0)
             return error("is cut: its directory is missing");
+        return Status::error(Code::bad_file,
+                             "%llu byte%s after the end of the zip archive: it was changed; copy "
+                             "it again",
+                             Ull{n_more}, plural(n_more));
     }
     const char* p = &tail[at];
     uint64_t offset = file.size() - n + at;

@@ -155,7 +155,8 @@ Status Gguf::open(const std::string& path, const OpenOptions& options) {
     MINIGPT_TRY(read_gguf_header(file_, &header_));
     MINIGPT_TRY(check_kind());
     for (const GgufTensor& t : header_.tensors)
-        tensors.push_back({t.name, t.type->name, t.type->read_as(), t.shape, t.n_bytes});
+        tensors.push_back({t.name, t.type->name, t.type->read_as(), t.shape, t.n_bytes,
+                           t.type->block_numbers > 1});
     MINIGPT_TRY(take_config());
     MINIGPT_TRY(infer_tied(this));
     if (!options.vocab.empty())

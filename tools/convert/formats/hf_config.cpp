@@ -1,6 +1,7 @@
 #include "convert/formats/readers.h"
 
-#include <cstring>
+#include <algorithm>
+#include <vector>
 
 #include "common/file.h"
 #include "convert/codecs/json.h"
@@ -8,6 +9,7 @@
 namespace minigpt::convert {
 namespace {
 
+using Ull = unsigned long long;
 using Size = std::optional<uint64_t>;
 
 struct SizeField {
@@ -41,7 +43,10 @@ constexpr struct {
     {"gelu", Activation::gelu_erf},
 };
 
-Status read_size(Json& json, const SizeField& field, SourceConfig* config) {
+// The sizes that were read, in order: a size may have two names.
+using SizesRead = std::vector<const SizeField*>;
+
+Status read_size(Json& json, const SizeField& field, SizesRead* sizes, SourceConfig* config) {
     Json::Type type;
     MINIGPT_TRY(json.peek(&type));
     if (type == Json::Type::null && field.may_be_null)
@@ -49,21 +54,26 @@ Status read_size(Json& json, const SizeField& field, SourceConfig* config) {
     uint64_t value;
     MINIGPT_TRY(json.u64(&value));
     if (value == 0 || value > UINT32_MAX) {
-        return Status::error(Code::bad_file, "found %llu; expected 1 to 4294967295",
-                             static_cast<unsigned long long>(value));
+        return Status::error(Code::bad_file, "found %llu; expected 1 to 4294967295", Ull{value});
     }
     Size& size = config->*field.size;
-    if (size && *size != value) {
-        std::string names;
-        for (const SizeField& other : kSizes) {
-            if (other.size == field.size && &other != &field)
-                names += std::string(" ") + other.name;
-        }
+    auto same = [&](const SizeField* other) { return other->size == field.size; };
+    auto other = std::find(sizes->begin(), sizes->end(), &field);
+    bool is_twice = other != sizes->end();
+    if (!is_twice)
+        other = std::find_if(sizes->begin(), sizes->end(), same);
+    if (size && *size != value && is_twice) {
         return Status::error(Code::bad_file,
-                             "found %llu; the same size by another name (%s) is %llu",
-                             static_cast<unsigned long long>(value), names.c_str() + 1,
-                             static_cast<unsigned long long>(*size));
+                             "stands twice, as %llu and as %llu; keep the right one", Ull{*size},
+                             Ull{value});
     }
+    if (size && *size != value) {
+        return Status::error(Code::bad_file,
+                             "found %llu; the same size by another name (%s) is %llu; keep the "
+                             "right one",
+                             Ull{value}, (*other)->name, Ull{*size});
+    }
+    sizes->push_back(&field);
     size = value;
     return Status();
 }
@@ -125,10 +135,10 @@ Status read_eos(Json& json, SourceConfig* config) {
     });
 }
 
-Status read_field(Json& json, const std::string& name, SourceConfig* config) {
+Status read_field(Json& json, const std::string& name, SizesRead* sizes, SourceConfig* config) {
     for (const SizeField& field : kSizes) {
         if (name == field.name)
-            return read_size(json, field, config);
+            return read_size(json, field, sizes, config);
     }
     if (name == "model_type")
         return read_model_type(json);
@@ -159,9 +169,10 @@ Status parse_hf_config(const std::string& text, SourceConfig* config) {
     config->layer_norm_epsilon = 1e-5;
     config->activation = Activation::gelu_tanh;
     config->tied = true;
+    SizesRead sizes;
     Json json(text.data(), text.size());
     MINIGPT_TRY(json.object([&](const std::string& name) {
-        return within(shown(name), read_field(json, name, config));
+        return within(shown(name), read_field(json, name, &sizes, config));
     }));
     MINIGPT_TRY(json.end());
     const Size* previous = nullptr;

@@ -78,7 +78,8 @@ Status Mgpt::open(const std::string& path, const OpenOptions& options) {
         SourceTensor out;
         out.name = t.spec.name;
         out.dtype = name_of(t.type);
-        out.type = bytes_of(t.type) != 0 ? t.type : ElementType::f32;  // groups are unpacked
+        out.is_quantized = bytes_of(t.type) == 0;
+        out.type = out.is_quantized ? ElementType::f32 : t.type;
         out.shape.assign(t.spec.shape, t.spec.shape + t.spec.n_dims);
         out.n_bytes = t.bytes;
         tensors.push_back(std::move(out));

@@ -74,7 +74,72 @@ void add_vocabulary_files(const std::string& path, Checkpoint* checkpoint) {
     }
 }
 
+// Checkpoints that this program does not read, and what would turn them into one that it does.
+constexpr struct {
+    const char* ending;
+    const char* what;
+    const char* remedy;
+} kUnread[] = {
+    {".h5", "a Keras checkpoint", "from_tf=True"},
+    {".msgpack", "a Flax checkpoint", "from_flax=True"},
+    {".onnx", "an ONNX graph", nullptr},
+    {".tflite", "a TensorFlow Lite graph", nullptr},
+};
+
+// "is ..., which is not read: ..."; empty for other names.
+std::string unread(const std::string& name) {
+    for (const auto& kind : kUnread) {
+        if (!ends_with(name, kind.ending))
+            continue;
+        std::string text = std::string("is ") + kind.what + ", which is not read: ";
+        if (kind.remedy == nullptr)
+            return text + "give the checkpoint that it was made of";
+        return text + "save it as safetensors by Python's transformers, GPT2LMHeadModel." +
+               "from_pretrained(FOLDER, " + kind.remedy + ").save_pretrained(NEW)";
+    }
+    return "";
+}
+
+// What lies beside weights, and is no checkpoint alone.
+bool is_beside(const std::string& name) {
+    constexpr const char* kBeside[] = {
+        "checkpoint",
+        "hparams.json",
+        "config.json",
+        "generation_config.json",
+        "vocab.json",
+        "merges.txt",
+        "encoder.json",
+        "vocab.bpe",
+        "added_tokens.json",
+        "tokenizer.json",
+        "meta.pkl",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "gpt2_tokenizer.bin",
+    };
+    // PREFIX.data-00000-of-00001, PREFIX.meta: TensorFlow's, whose .index is missing here or
+    // beside.
+    return name.find(".data-") != std::string::npos || ends_with(name, ".meta") ||
+           std::find(std::begin(kBeside), std::end(kBeside), name) != std::end(kBeside);
+}
+
+Status no_checkpoint_file(const std::string& name) {
+    std::string why = unread(name);
+    if (!why.empty())
+        return Status::error(Code::not_supported, "%s", why.c_str());
+    return Status::error(Code::bad_file, "%s",
+                         is_beside(name)
+                             ? "is no checkpoint, but lies beside one: give the folder of both"
+                             : "is no checkpoint: its content is of no format that this program "
+                               "reads (--help names them)");
+}
+
 Status no_checkpoint(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        if (!unread(name).empty())
+            return within(shown(name), no_checkpoint_file(name));
+    }
     return Status::error(Code::bad_file,
                          "no checkpoint among its %zu file%s; looked for "
                          "*.safetensors, *.index.json and the content of PyTorch, GGUF, "
@@ -162,13 +227,9 @@ Status open_checkpoint(const std::string& path, const OpenOptions& options,
             MINIGPT_TRY(search_folder(path, &found));
             break;
     }
-    std::string name = shown(name_of_path(found.path));
-    if (found.format == nullptr) {
-        return Status::error(Code::bad_file,
-                             "%s is no checkpoint: its content is of no kind that "
-                             "this program knows",
-                             name.c_str());
-    }
+    if (found.format == nullptr)
+        return within(shown(name_of_path(found.path)),
+                      no_checkpoint_file(name_of_path(found.path)));
     MINIGPT_TRY(found.format->open(found.path, options, checkpoint));
     MINIGPT_TRY(apply(options, checkpoint->get()));
     add_vocabulary_files(path, checkpoint->get());

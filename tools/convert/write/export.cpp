@@ -266,11 +266,15 @@ Failure Exporter::run(const std::function<void(uint64_t, uint64_t)>& on_progress
 
 }  // namespace
 
-bool is_export(const std::string& output, const std::string& source_format, std::string* path) {
+bool is_export(const Options& options, const std::string& source_format, std::string* path) {
+    const std::string& output = options.output;
+    PathKind kind = path_kind(output);
     *path = output;
-    if (ends_with(output, ".safetensors") && path_kind(output) != PathKind::folder)
+    if (ends_with(output, ".safetensors") && kind != PathKind::folder)
         return true;
-    bool is_folder = ends_with(output, "/") || path_kind(output) == PathKind::folder;
+    bool has_ending = name_of_path(output).find('.') != std::string::npos;
+    bool is_folder = ends_with(output, "/") || kind == PathKind::folder ||
+                     (kind == PathKind::missing && !has_ending && !options.type);
     *path = join(output, kWeights);
     return is_folder && source_format == "mgpt";
 }

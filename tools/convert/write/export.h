@@ -9,9 +9,10 @@
 
 namespace minigpt::convert {
 
-// Whether -o asks for that: OUT.safetensors, or a folder (there, or ending in /) where the source
-// is a weight file. `path`: the file to write then.
-bool is_export(const std::string& output, const std::string& source_format, std::string* path);
+// Whether -o asks for that: OUT.safetensors; where the source is a weight file a folder, too: one
+// that is there, or a name that ends in / or has no ending (with --type, that is a weight file).
+// `path`: the file to write then.
+bool is_export(const Options& options, const std::string& source_format, std::string* path);
 
 // Writes `path`, and config.json and the vocabulary's files beside it. Numbers are written as the
 // checkpoint has them, f32, f16 or bf16; matrices as Conv1D has them. A folder that is not there

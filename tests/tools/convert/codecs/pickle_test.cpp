@@ -157,8 +157,31 @@ TEST_CASE("convert pickle: what is missing on the stack is an error at every opc
           "\x93", "q\1",  "h\1",  "\x94", "N(",   "(N(a", "N(a",  "(s",      "N(s",   "](}u",
           "N(u",  "N(e",  "]NNs", "}NN",  "}(Nu", "NN",   "}(]u", "K\1}N)R", "](Na0", "N(Q1"}) {
         CAPTURE(ops);
-        CHECK(!Read(std::string(ops) + ".").status.ok());
+        Read read(std::string(ops) + ".");
+        std::string message = read.status.message();
+        CAPTURE(message);
+        CHECK(!read.status.ok());
+        bool says = false;
+        for (const char* what :
+             {" finds no ", " finds too few values", " has a key without a value",
+              " asks for a memo", " calls what is no name"})
+            says |= message.find(what) != std::string::npos;
+        CHECK(says);
+        CHECK(message.find(" at byte ") != std::string::npos);
     }
+    // A tuple does not reach below its mark, not even where the mark is dropped afterwards.
+    check_bad(
+        "N(\x85"
+        "1.",
+        "TUPLE1 at byte 2 finds too few values");
+    check_bad(
+        "NN(N\x86"
+        "1.",
+        "TUPLE2 at byte 4 finds too few values");
+    check_bad(
+        "NNN(\x87"
+        "1.",
+        "TUPLE3 at byte 4 finds too few values");
 }
 
 TEST_CASE("convert pickle: a hostile pickle ends soon, in bounded memory") {

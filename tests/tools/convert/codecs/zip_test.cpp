@@ -117,4 +117,47 @@ TEST_CASE("convert zip: every cut and every lie about a size is an error") {
     std::string twins = zip_archive({{"a", "first"}, {"a", "first"}});
     second = twins.find("PK\1\2", twins.find("PK\1\2") + 1);
     check_bad(with(twins, second + 42, uint32_t{0}), "overlap");
+    // And by one byte only: the first takes the P of the second's header.
+    std::string close = bytes;
+    for (size_t at : {first + 20, first + 24, size_t{18}, size_t{22}})
+        close = with(close, at, uint32_t{6});
+    check_bad(close, "a and b overlap");
+}
+
+TEST_CASE("convert zip: a zip64 field holds all the numbers that stand in it") {
+    std::vector<ZipMember> members = {{"a", "first"}, {"b", "second"}};
+    for (ZipMember& m : members)
+        m.zip64 = true;
+    std::string bytes = zip_archive(members);
+    size_t local = bytes.find(std::string("\1\0\x10\0", 4));
+    size_t central = bytes.find(std::string("\1\0\x18\0", 4));
+    REQUIRE(local < central);
+    REQUIRE(read(bytes).ok());
+    // Three numbers are wanted in the directory, and two before the data.
+    for (int n : {0, 7, 8, 15, 16, 23})
+        check_bad(with(bytes, central + 2, static_cast<uint16_t>(n)), "zip64 field is cut");
+    for (int n : {0, 7, 8, 15})
+        check_bad(with(bytes, local + 2, static_cast<uint16_t>(n)), "two headers differ");
+    check_bad(with(bytes, central, uint16_t{2}), "zip64 field is cut");
+}
+
+TEST_CASE("convert zip: bytes after the end are counted, and no cut") {
+    for (bool zip64 : {false, true}) {
+        for (const char* comment : {"", "a comment"}) {
+            std::vector<ZipMember> members = kTwo;
+            for (ZipMember& m : members)
+                m.zip64 = zip64;
+            std::string bytes = zip_archive(members) + comment;
+            bytes = with(bytes, bytes.size() - strlen(comment) - 2,
+                         static_cast<uint16_t>(strlen(comment)));
+            REQUIRE(read(bytes).ok());
+            check_bad(bytes + "\n", "1 byte after the end");
+            check_bad(bytes + "\r\n", "2 bytes after the end");
+            check_bad(bytes + std::string(65000, 'x'), "65000 bytes after the end");
+            check_bad(bytes.substr(0, bytes.size() - 1), "is cut");
+        }
+    }
+    // An archive in an archive that is cut is not its end.
+    std::string outer = zip_archive({{"folder/a", zip_archive(kTwo)}, {"b", "second"}});
+    check_bad(outer.substr(0, outer.rfind("PK\5\6")), "is cut");
 }

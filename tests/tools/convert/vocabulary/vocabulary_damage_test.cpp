@@ -132,6 +132,16 @@ TEST_CASE("convert vocabulary: merges alone are refused where they are not all")
     table.shape[0] = 400;
     table.data = random_numbers("F32", 400 * 32, 1);
     check_refused(model, {"merges.txt", "260 tokens", "400 rows"});
+    // 127 rows more may be padding to a multiple of 128, and 128 are not.
+    for (uint64_t more : {127, 128}) {
+        model.set("vocab_size", std::to_string(260 + more));
+        table.shape[0] = 260 + more;
+        table.data = random_numbers("F32", (260 + more) * 32, 1);
+        if (more < 128)
+            check_converts(model, TokenizerKind::bpe);
+        else
+            check_refused(model, {"merges.txt", "260 tokens", "388 rows"});
+    }
     std::string own = read_file("models/gpt2-merges.txt");
     model.files["merges.txt"] = own.substr(0, own.find('\n', 500) + 1);
     check_refused(model, {"merges.txt", "GPT-2's merges"});

@@ -296,3 +296,19 @@ TEST_CASE("convert export: the program says what it wrote") {
     CHECK(has(ran.out, "output:      " + (out / "hf/model.safetensors") + ", "));
     CHECK(has(ran.out, " bytes, config.json, merges.txt, vocab.json\n"));
 }
+
+TEST_CASE("convert export: for a weight file, a name without an ending is a folder") {
+    Made made;
+    TempFolder out;
+    std::string of_hf = out / "hf2";
+    REQUIRE(convert_to(made.mgpt, of_hf).status.ok());
+    CHECK(fs::is_regular_file(of_hf + "/model.safetensors"));
+    REQUIRE(convert_to(of_hf, out / "again.mgpt").status.ok());
+    check_same_models(made.mgpt, out / "again.mgpt");
+    // With --type, and of other sources, it is a weight file; so is what has an ending.
+    REQUIRE(convert_to(made.mgpt, out / "q8", ElementType::q8).status.ok());
+    REQUIRE(convert_to(of_hf, out / "plain").status.ok());
+    REQUIRE(convert_to(made.mgpt, out / "a.b").status.ok());
+    for (const char* name : {"q8", "plain", "a.b"})
+        CHECK(fs::is_regular_file(out / name));
+}
