@@ -121,7 +121,8 @@ TEST_CASE("options: help and version are flags and words") {
              {"help", "polish"}, {"polish", "--help"}, {"polish", "-h", "--nonsense"}})
         CHECK(*read(&g, args).answer == help_text(p, &p.subcommands[1]));
     for (const char* word : {"version", "--version", "-v"})
-        CHECK(*read(&g, {word}).answer == std::string("paint ") + kVersion + " (libminigpt)\n");
+        CHECK(*read(&g, {word}).answer ==
+              std::string("paint ") + minigpt::kVersion + " (libminigpt)\n");
     CHECK(help_text(p).find("usage: paint [SUBCOMMAND] [FLAGS]\n") == 0);
     CHECK(help_text(p, &p.subcommands[1]).find("--loud") == std::string::npos);
     CHECK(help_text(p).find("\n  -p, --phrase TEXT       a phrase\n") != std::string::npos);
@@ -139,7 +140,7 @@ TEST_CASE("options: the help of each program fits 100 columns, and refuses nothi
         CHECK(run_program(name, {"-h"}).out == help.out);
         Ran version = run_program(name, {"-v"});
         CHECK(version.exit_status == 0);
-        CHECK(version.out.find(std::string(name) + " " + kVersion + " (libminigpt)") == 0);
+        CHECK(version.out.find(std::string(name) + " " + minigpt::kVersion + " (libminigpt)") == 0);
         CHECK(run_program(name, {"--version"}).out == version.out);
         CHECK(run_program(name, {"--isaa", "x"}).exit_status == 2);
     }
