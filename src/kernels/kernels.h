@@ -1,7 +1,7 @@
 // The table of kernels: small loops over arrays, one set per ISA. All have the same bits, but for
 // the tables that are not bit_exact: their fma is a product and a sum, each rounded.
 //
-// Every sum is ordered as the design's "One arithmetic" says: products over k in one f32
+// Every sum is ordered as "One arithmetic" in src/README.md says: products over k in one f32
 // accumulator per output, upwards, by fma; rows in 16 lanes, added pairwise at the end. Kernels
 // check nothing, allocate nothing, know no threads, and touch nothing outside the shapes stated.
 // Arrays may have any alignment unless said otherwise, and must not overlap unless said otherwise.

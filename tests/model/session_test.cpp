@@ -248,7 +248,7 @@ TEST_CASE("session: every table and every number of threads give the same bits")
         n_tables = 0;
         for (size_t i = 0; isa_name(i, &present) != nullptr; i++) {
             if (!present) {
-                MESSAGE("skipped: this CPU has no ", isa_name(i, nullptr));
+                MESSAGE("skipped: this CPU has no ", std::string(isa_name(i, nullptr)));
                 continue;
             }
             n_tables++;
