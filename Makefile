@@ -40,7 +40,7 @@ COMPILER := $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX))))
 HOW      := $(patsubst %,no-%,$(WITHOUT)) $(if $(SIZE),size) $(subst $(comma),-,$(SANITIZE))
 folder    = build$(patsubst %,/%,$(subst $() ,-,$(strip $(1))))
 BUILD    := $(call folder,$(or $(NAME),$(COMPILER) $(ISA) $(subst $(comma),-,$(WEIGHTS)) $(HOW)))
-OBJ      := $(call folder,$(COMPILER) $(HOW))/obj
+OBJ      := $(call folder,$(or $(NAME),$(COMPILER) $(HOW)))/obj
 ifneq ($(TRIPLE),)
 AR      := $(TRIPLE)-ar
 endif

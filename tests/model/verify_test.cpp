@@ -69,7 +69,7 @@ TEST_CASE("verify: what was written is equal, on every table and number of threa
             for (size_t i = 0; const char* isa = isa_name(i, &present); i++) {
                 for (size_t n_threads : {1, 3}) {
                     if (!present) {
-                        MESSAGE("skipped: this CPU has no ", isa);
+                        MESSAGE("skipped: this CPU has no ", std::string(isa));
                         continue;
                     }
                     Compute compute;

@@ -114,7 +114,7 @@ TEST_CASE("programs: no file gets the number of a closed stream, and what is pri
     write_file(folder / "text", std::string(200, 'a') + std::string(200, 'b'));
     for (std::string closed : {"<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", "<&- >&- 2>&-"}) {
         CAPTURE(closed);
-        const std::string model = folder / "m", other = folder / "other";
+        const std::string model = folder / "m", other = folder / "other.mgpt";
         std::string command = programs + "train " + folder / "text" + " -o " + model +
                               " --layers 1 --embd 16 --ctx 16 --iters 4 --eval-every 1 --no-mask";
         int status = system((command + " 2>/dev/null >/dev/null " + closed).c_str());
@@ -126,9 +126,9 @@ TEST_CASE("programs: no file gets the number of a closed stream, and what is pri
         command = programs + "convert " + model + " -o ";
         CHECK(system((command + other + " >/dev/null").c_str()) == 0);
         (void)!system((command + folder / "third 2>/dev/null >/dev/null " + closed).c_str());
-        CHECK(read_file(folder / "third") == read_file(other));
+        CHECK(read_file(folder / "third.mgpt") == read_file(other));
         CHECK(read_file(other).size() > 1000);
-        std::filesystem::remove(folder / "third");
+        std::filesystem::remove(folder / "third.mgpt");
     }
 }
 

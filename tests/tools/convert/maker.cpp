@@ -158,7 +158,7 @@ Converted convert_to(const std::string& source, const std::string& output,
 void check_refused_folder(const std::string& folder, const std::vector<std::string>& words) {
     TempFolder out;
     Converted done = convert_to(folder, out / "out.mgpt");
-    std::string message = done.status.message();
+    std::string message = done.path + ": " + done.status.message();  // as the program says it
     CAPTURE(message);
     CHECK(!done.status.ok());
     CHECK(done.path == folder);

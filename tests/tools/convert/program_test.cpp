@@ -85,7 +85,7 @@ TEST_CASE("convert program: help is 0, a wrong command line is 2 with the usage"
 TEST_CASE("convert program: an OUT that names no file, or another format's, is refused") {
     TempFolder folder;
     small_model().write(folder.path());
-    std::vector<std::pair<std::string, std::string>> all = {{"", "the value is empty after -o"},
+    std::vector<std::pair<std::string, std::string>> all = {{"", "-o: its value is empty"},
                                                             {"-", "-o - is not standard output"}};
     for (const char* ending : {"gguf", "bin", "pt", "npz", "h5", "json"})
         all.push_back({folder / ("m." + std::string(ending)),

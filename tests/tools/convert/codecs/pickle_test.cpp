@@ -164,7 +164,8 @@ TEST_CASE("convert pickle: what is missing on the stack is an error at every opc
         bool says = false;
         for (const char* what :
              {" finds no ", " finds too few values", " has a key without a value",
-              " asks for a memo", " calls what is no name"})
+              " asks for a memo", " calls what is no name", " finds a list", " finds None",
+              " leaves values over"})
             says |= message.find(what) != std::string::npos;
         CHECK(says);
         CHECK(message.find(" at byte ") != std::string::npos);

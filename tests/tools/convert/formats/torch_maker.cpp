@@ -288,7 +288,7 @@ void check_torch_refused(const std::string& file, const std::vector<std::string>
     }
     options.output = out / "m.mgpt";
     Converted done = convert_with(options);
-    std::string message = done.status.message();
+    std::string message = done.path + ": " + done.status.message();  // as the program says it
     CAPTURE(message);
     CHECK(!done.status.ok());
     CHECK(message.find('\n') == std::string::npos);
