@@ -206,6 +206,11 @@ Status read_sections(const unsigned char* image, const FileHeader& h, const Conf
                                  static_cast<unsigned long>(s.kind),
                                  static_cast<unsigned long>(last_kind));
         }
+        if (s.reserved != 0) {
+            return Status::error(Code::bad_file, "section kind %lu: reserved word %lu, expected 0",
+                                 static_cast<unsigned long>(s.kind),
+                                 static_cast<unsigned long>(s.reserved));
+        }
         last_kind = s.kind;
         MINIGPT_TRY(take(section_name(s.kind), s.offset, s.bytes, h.file_bytes, at));
         const unsigned char* data = image + s.offset;

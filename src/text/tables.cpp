@@ -91,6 +91,10 @@ Status open_tables(const void* data, size_t bytes, Tables* tables) {
         return bad_field("kind", header->kind, "1 (bpe) or 2 (chars)");
     }
     MINIGPT_TRY(check_header(*header, bpe));
+    for (uint32_t reserved : header->reserved) {
+        if (reserved != 0)
+            return bad_field("a reserved field", reserved, "0");
+    }
     uint64_t expected = lay_out(header, tables);
     if (expected != bytes || header->bytes != bytes) {
         return Status::error(

@@ -42,6 +42,18 @@ TEST_CASE("reader: each reserved word of the header is zero") {
     }
 }
 
+TEST_CASE("reader: the reserved word of each section is zero") {
+    const Image good = two_sections();
+    for (size_t section : {0, 1}) {
+        for (uint32_t value : {1u, 0x80000000u}) {
+            Image image = good;
+            put(image, kSections + kSectionBytes * section + 4, value);
+            seal(image);
+            refused(image.data(), image.size(), "reserved word");
+        }
+    }
+}
+
 TEST_CASE("reader: sections are ascending, each once") {
     const Image good = two_sections();
     for (uint32_t kind : {0u, 1u}) {

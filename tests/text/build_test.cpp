@@ -163,6 +163,22 @@ TEST_CASE("tables: cut or grown anywhere they are refused") {
     }
 }
 
+TEST_CASE("tables: each reserved word of the header is zero") {
+    Vocabulary v = small();
+    Tokenizer t;
+    REQUIRE(v.build(&t).ok());
+    for (size_t at = 76; at < 96; at += 4) {
+        for (uint32_t value : {1u, 0x80000000u}) {
+            std::vector<uint64_t> tables = v.tables;
+            memcpy(reinterpret_cast<char*>(tables.data()) + at, &value, sizeof value);
+            Tokenizer changed;
+            Status status = changed.open(tables.data(), tables.size() * 8);
+            CHECK(status.code() == Code::bad_file);
+            CHECK(strstr(status.message(), "a reserved field") != nullptr);
+        }
+    }
+}
+
 TEST_CASE("tables: any bytes give a result or an error") {
     Vocabulary v = small();
     Tokenizer t;

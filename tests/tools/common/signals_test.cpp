@@ -125,7 +125,7 @@ TEST_CASE("programs: no file gets the number of a closed stream, and what is pri
         CHECK(system(command.c_str()) == 0);
         command = programs + "convert " + model + " -o ";
         CHECK(system((command + other + " >/dev/null").c_str()) == 0);
-        (void)!system((command + folder / "third 2>/dev/null >/dev/null " + closed).c_str());
+        (void)!system((command + folder / "third.mgpt 2>/dev/null >/dev/null " + closed).c_str());
         CHECK(read_file(folder / "third.mgpt") == read_file(other));
         CHECK(read_file(other).size() > 1000);
         std::filesystem::remove(folder / "third.mgpt");
