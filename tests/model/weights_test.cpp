@@ -128,9 +128,11 @@ Status add_changed(const Config& config, const char* name, const ArrayView& arra
 
 // The field at a byte of the header that may say something else of the same tensors; nullptr: no
 // such field.
-const char* harmless(size_t at, size_t n_sections) {
+const char* harmless(size_t at, size_t n_sections, size_t n_tensors) {
     if (at >= 128) {
         size_t sections_end = 128 + n_sections * 32;
+        if (at >= sections_end + n_tensors * 96)
+            return "padding";
         size_t in_entry = at < sections_end ? (at - 128) % 32 + 64 : (at - sections_end) % 96;
         // A section of a kind that the reader does not know is passed over.
         if (at < sections_end && in_entry == 64)
@@ -511,9 +513,10 @@ TEST_CASE("weights: a file cut at any byte, or with any byte of its header chang
 TEST_CASE("weights: a header that lies with a right checksum is refused, or does no harm") {
     Config config = odd_configs()[0].config;
     const Image good = make_image(config, random_arrays(config, 8));
-    uint32_t header_bytes = 0, n_sections = 0;
+    uint32_t header_bytes = 0, n_sections = 0, n_tensors = 0;
     memcpy(&header_bytes, good.data() + 12, 4);
     memcpy(&n_sections, good.data() + 76, 4);
+    memcpy(&n_tensors, good.data() + 80, 4);
     std::mt19937 random(9);
     std::set<size_t> opened;
     for (size_t trial = 0; trial < 20000; trial++) {
@@ -542,7 +545,7 @@ TEST_CASE("weights: a header that lies with a right checksum is refused, or does
         if (!model.open(image.data(), image.size()).ok())
             continue;
         opened.insert(at);
-        const char* name = harmless(at, n_sections);
+        const char* name = harmless(at, n_sections, n_tensors);
         if (name == nullptr)
             FAIL("opened with ", lie, " for ", value, " at byte ", at);
         // A checksum's lie is found by the check; the others are another model of these weights.
