@@ -30,11 +30,11 @@ struct Axis {
     }
 };
 
-// "1 G", "250 k", "0.5".
+// "1 G", "250 k", "1024", "0.5".
 std::string tick_text(double value) {
     const char* units[] = {"", " k", " M", " G", " T"};
     size_t unit = 0;
-    for (; value >= 10000 && unit < 4; unit++)
+    for (; value >= (unit == 0 ? 10000 : 1000) && unit < 4; unit++)
         value /= 1000;
     return format("%.4g%s", value, units[unit]);
 }
@@ -70,7 +70,7 @@ void draw_y_axis(Picture* picture, const Axis& y, const std::string& name) {
     });
     picture->rule(kLeft, kTop, kLeft, kFloor);
     picture->rule(kLeft, kFloor, kEnd, kFloor);
-    picture->upright(20, (kTop + kFloor) / 2, name);
+    picture->upright(18, (kTop + kFloor) / 2, name);
 }
 
 void draw_x_tick(Picture* picture, double x, const std::string& text) {

@@ -76,7 +76,4 @@ std::string vocabulary_text(const Report& report);
 // "gelu_tanh", "gelu_erf" or transformers' names of them; nothing for other texts.
 std::optional<Activation> given_activation(const std::string& name);
 
-// "f32", "f16", "bf16", "q8", "q4"; nothing for other texts.
-std::optional<ElementType> type_of_name(const std::string& name);
-
 }  // namespace minigpt::convert

@@ -107,13 +107,4 @@ std::optional<Activation> given_activation(const std::string& name) {
     return activation_of_name(name);
 }
 
-std::optional<ElementType> type_of_name(const std::string& name) {
-    for (ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::q8,
-                             ElementType::q4}) {
-        if (name == name_of(type))
-            return type;
-    }
-    return {};
-}
-
 }  // namespace minigpt::convert

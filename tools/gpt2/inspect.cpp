@@ -146,12 +146,6 @@ void write_line(Output& out, const char* name, const std::string& value) {
     out.write(format("%-22s ", name) + value + "\n");
 }
 
-// The file's words may hold anything.
-std::string printable(const char* text) {
-    std::string quoted = json_string(text);
-    return quoted.substr(1, quoted.size() - 2);
-}
-
 void write_config(Output& out, const Config& c) {
     const struct {
         const char* name;
@@ -183,7 +177,7 @@ void write_config(Output& out, const Config& c) {
 void write_text(Output& out, const Options& options, const Loaded& loaded) {
     const Model& model = loaded.model;
     const Config& config = model.config();
-    write_line(out, "model", printable(loaded.name.c_str()));
+    write_line(out, "model", printable(loaded.name));
     write_line(out, "made from",
                printable(model.source_format()) + " " + printable(model.source_name()));
     write_line(out, "made by", printable(model.converter()));

@@ -81,6 +81,10 @@ TEST_CASE("svg plots: where numbers lie, linear and logarithmic") {
         CHECK(has(log, tick));
     CHECK(has(tools::line_plot({"", "", "", {{"", {1, 20000}}}}, {1, 2}, tools::Scale::logarithmic),
               ">10 k<"));
+    std::string large =
+        tools::line_plot({"", "", "", {{"", {1, 2e9}}}}, {1, 2}, tools::Scale::logarithmic);
+    for (const char* tick : {">1000<", ">100 k<", ">1 M<", ">100 M<", ">1 G<"})
+        CHECK(has(large, tick));
 }
 
 TEST_CASE("svg plots: series differ in more than color, and the legend says which is which") {
