@@ -97,9 +97,10 @@ Status gelu(float* y, const float* x, size_t n, Activation activation, const Com
 Status masked_softmax(float* probs, const float* scores, size_t n_rows, size_t n_keys, size_t ld,
                       size_t n_past, const Compute* compute) {
     MINIGPT_TRY(check_matrix("scores", n_rows, n_keys, ld));
-    const size_t n = n_keys == 0 ? 0 : n_rows;
-    MINIGPT_TRY(check_pointer("probs", probs, n));
-    MINIGPT_TRY(check_pointer("scores", scores, n));
+    if (n_keys == 0)
+        return Status();
+    MINIGPT_TRY(check_pointer("probs", probs, n_rows));
+    MINIGPT_TRY(check_pointer("scores", scores, n_rows));
     FpEnvironment guard;
     const Compute own;
     const Compute& on = compute == nullptr ? own : *compute;
