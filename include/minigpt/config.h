@@ -13,7 +13,7 @@ enum class Activation : uint32_t { gelu_tanh = 0, gelu_erf = 1 };
 
 const char* name_of(Activation activation);
 
-// The kinds of bias, as bits of Config::biases. A model has a kind in every layer or in none.
+// The kinds of bias, as bits of Config::biases. A kind exists in every layer or in none.
 enum Bias : uint32_t {
     kBiasLn1 = 1,
     kBiasAttnQkv = 2,
@@ -43,20 +43,20 @@ struct Config {
     uint32_t head_dim() const { return n_head == 0 ? 0 : n_embd / n_head; }
 };
 
-// Sizes that are zero, that do not divide, or that multiply past what 63 bits hold: bad_shape,
-// with the field's name. A model of this shape may still be too large for the machine.
+// Errors: bad_shape with the field's name, if a size is zero, does not divide, or multiplies past
+// what 63 bits hold. A model that passes may still be too large for the machine.
 Status check(const Config& config);
 
 // How a tensor lies in the file.
 enum class Layout : uint32_t {
     vector = 0,  // [n], f32 always
     rows = 1,    // [n_rows, n_embd], row-major: the position table
-    panels = 2,  // [n_out / 16][n_in][16]: every matrix; of q8 and q4 in groups of inputs
+    panels = 2,  // [n_out / 16][n_in][16]: every matrix; q8 and q4 in groups of inputs
 };
 
-// A tensor that a model of some Config has: its checkpoint name and logical shape. A matrix
-// y = xW is [n_in, n_out] as Hugging Face's Conv1D keeps it; the token table and the untied head
-// are [n_rows, n_embd] as everyone keeps them, and lie in panels of 16 rows.
+// A tensor of a model: its checkpoint name and logical shape. A matrix, y = xW, is [n_in, n_out],
+// as in Hugging Face's Conv1D. The token table and the untied head are [n_rows, n_embd], as in all
+// checkpoints, and lie in panels of 16 rows.
 struct TensorSpec {
     char name[48];
     size_t n_dims;    // 1 or 2
@@ -74,8 +74,8 @@ struct TensorSpec {
 size_t tensor_count(const Config& config);
 TensorSpec tensor_spec(const Config& config, size_t index);
 
-// Numbers in those tensors, padding rows included as checkpoints count them; untied counts the
-// head apart even where it is the token table.
+// How many numbers those tensors have, including padding rows, as checkpoints count them. If
+// `untied`, the head is counted separately even when it is the token table.
 uint64_t parameter_count(const Config& config, bool untied);
 
 }  // namespace minigpt

@@ -1,4 +1,4 @@
-// What the machine can do at most: what a benchmark holds a model's rates against.
+// The machine's own limits. Benchmarks compare a model's rates with them.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace minigpt {
 
-// The highest rate of f32 multiply-adds that `compute`'s kernels and threads reach together:
-// chains in registers, some tens of milliseconds. A multiply-add counts as two operations.
+// Measures the highest rate of f32 multiply-adds that `compute`'s kernels and threads reach
+// together, with chains in registers. Takes some tens of milliseconds. A multiply-add counts as
+// two operations.
 //
 //   flops  out; operations a second
 //
@@ -17,15 +18,15 @@ namespace minigpt {
 // clock).
 Status measure_fma(double* flops, const Compute* compute = nullptr);
 
-// The rate at which `compute`'s threads read memory as a decode does: eight streams at a time,
-// each thread on its own parts, all of it once. It is the memory's rate, and not a cache's, where
-// `bytes` is far more than the caches hold. The pages must be there: memory that was never written
-// is read from nowhere.
+// Measures the rate at which `compute`'s threads read memory in the way a decode does. Each thread
+// reads its own parts, eight streams at a time, and all of `data` is read once. To measure memory
+// and not a cache, `bytes` must be far more than the caches hold. The memory must have been
+// written before: the system gives pages only to memory that was written.
 //
 //   rate  out; bytes a second
 //   data  64-byte aligned
 //
-// Allocates nothing; safe from any thread. Errors: bad_argument (data is not aligned, or of less
+// Allocates nothing; safe from any thread. Errors: bad_argument (data is not aligned or has fewer
 // than 512 bytes; rate is null), io (no clock).
 Status measure_read(double* rate, const void* data, size_t bytes, const Compute* compute = nullptr);
 

@@ -1,16 +1,17 @@
-// The math of a transformer on plain row-major float arrays: what the model itself runs on, for
-// those who build something else of it or want to look inside.
+// The math of a transformer on plain row-major float arrays. The model itself runs on it. Use it to
+// build something else, or to look inside.
 //
 // Every function runs on `compute` (nullptr: one thread, the best kernels of this CPU), allocates
-// nothing, and is safe from any thread. The result has the same bits whatever `compute` is, on
-// every CPU, if its kernels are bit_exact(). The caller's rounding mode and flush-to-zero are set
-// aside during a call. Arrays must not overlap unless it is said that they may; an array of no
-// elements may be nullptr.
+// nothing, and is safe from any thread. If the kernels are bit_exact(), the result has the same
+// bits for every `compute` and on every CPU. The caller's rounding mode and flush-to-zero have no
+// effect; they are restored after the call. Arrays must not overlap unless stated otherwise. An
+// array without elements may be nullptr.
 //
-// A leading dimension (ld...) is the distance between rows, in elements, at least a row's length.
-// Errors are bad_shape for sizes that do not fit each other or whose product overflows, and
-// bad_argument for a null array of some elements, an enum's value that is none of its names, and a
-// workspace that is too small, nullptr or not 64-byte aligned.
+// A leading dimension (ld...) is the distance between rows in elements, at least a row's length.
+//
+// Errors: bad_shape for sizes that do not fit each other or whose product overflows; bad_argument
+// for a null array that has elements, an enum value without a name, and a workspace that is too
+// small, nullptr or not 64-byte aligned.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,9 @@ enum class Operand : uint32_t { plain, transposed };
 Status gemm_workspace_bytes(size_t m, size_t n, size_t k, size_t* bytes,
                             const Compute* compute = nullptr);
 
-// c = op(a) op(b), or c += op(a) op(b). Each element is one sum over k, upwards, by fused
-// multiply-add, from +0 or from c: within k * FLT_EPSILON / 2 * sum |a| |b| of the truth.
+// c = op(a) op(b), or c += op(a) op(b). Each element is one sum by fused multiply-add over k, in
+// ascending order, that starts at +0 or at c. It is within k * FLT_EPSILON / 2 * sum |a| |b| of the
+// exact value.
 //
 //   c     [m, n], ldc            out; not read unless accumulate
 //   a     [m, k], lda; [k, m] if transposed
@@ -58,15 +60,15 @@ Status layernorm(float* y, const float* x, const float* w, const float* b, size_
 //   gelu_tanh  x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): within 4 ULP for x >= -1
 //   gelu_erf   x / 2 (1 + erf(x / sqrt(2))): within 8 ULP for x >= -11 (sse2, vfp: x >= -1)
 //
-// and below that within 1e-7. NaN at -infinity.
+// and within 1e-7 for smaller x. NaN at -infinity.
 //
 //   y, x  [n]; y may be x itself
 Status gelu(float* y, const float* x, size_t n, Activation activation,
             const Compute* compute = nullptr);
 
-// softmax over what a causal mask leaves: row i sees keys j <= n_past + i, the others get 0.
-// A row that sees nothing, or only -infinity, is zeros. A key whose score is more than 64 below
-// the row's best gets exactly 0. NaN or +infinity in what a row sees makes what it sees NaN.
+// softmax under a causal mask: row i sees keys j <= n_past + i; the others get 0. A row that sees
+// no key, or only -infinity, becomes zeros. A key whose score is more than 64 below the row's
+// maximum gets exactly 0. If a row sees NaN or +infinity, all that it sees becomes NaN.
 //
 //   probs   [n_rows, n_keys], ld  out; may be scores itself
 //   scores  [n_rows, n_keys], ld
@@ -91,7 +93,7 @@ Status attention(float* out, const float* q, const float* k, const float* v, siz
                  void* workspace, size_t workspace_bytes, const Compute* compute = nullptr);
 
 // *result = the natural logarithm of softmax(logits)[id], within n / 16 * FLT_EPSILON + 1e-6 of
-// the truth. -infinity for a logit of -infinity; NaN if any logit is NaN or +infinity.
+// the exact value. -infinity for a logit of -infinity; NaN if any logit is NaN or +infinity.
 //
 //   logits  [n]
 //
@@ -100,7 +102,7 @@ Status log_prob(double* result, const float* logits, size_t n, int32_t id,
                 const Compute* compute = nullptr);
 
 // y = exp(x), within 1 ULP (sse2, vfp: 1.25); 0 for results below FLT_MIN.
-// y = log(x), within 1 ULP; -infinity at 0, NaN below.
+// y = log(x), within 1 ULP; -infinity at 0, NaN for x < 0.
 // y = tanh(x), within 1.5 ULP (sse2, vfp: 2).
 // y = erf(x), within 1.5 ULP.
 //

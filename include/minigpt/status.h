@@ -12,14 +12,14 @@ enum class Code : unsigned char {
     context_full,   // more positions than n_ctx; nothing was changed
     out_of_memory,  // an allocation failed, or the memory handed in is too small
     io,             // the operating system refused; the message has its reason
-    bad_file,       // bytes that are not what they claim to be
-    not_supported,  // well formed, but this build or library does not do it
+    bad_file,       // damaged or invalid contents
+    not_supported,  // valid, but this build or library does not do it
 };
 
 // A code and, for errors, one line that names the thing, what was found and what was expected.
 //
-// The message lives inside the object (longer ones are cut), so making a Status allocates
-// nothing. Bytes below 0x20 and 0x7f become '?': a name taken from a hostile file stays on its
+// The message lies inside the object, so making a Status allocates nothing. Longer messages are
+// cut. Bytes below 0x20 and 0x7f become '?', so that a name from a hostile file cannot break the
 // line. Safe from any thread.
 class [[nodiscard]] Status {
 public:

@@ -1,5 +1,5 @@
-// The library's version, https://semver.org: before 1.0.0 a minor version may change the interface.
-// The weight file has a version of its own, see models/FORMAT.md.
+// The library's version, by https://semver.org. Before 1.0.0 a minor version may change the
+// interface. The weight file has its own version, see models/FORMAT.md.
 #pragma once
 
 namespace minigpt {

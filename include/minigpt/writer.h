@@ -9,9 +9,9 @@
 
 namespace minigpt {
 
-// A caller's array of numbers: element [i, j] of a matrix is data[i * row_stride + j * col_stride],
-// element i of a vector data[i * row_stride]. A transposed source is the same array with its
-// strides exchanged. `type` is f32, f16 or bf16. `data` may have any alignment.
+// A caller's array of numbers. Element [i, j] of a matrix is data[i * row_stride + j * col_stride];
+// element i of a vector is data[i * row_stride]. To transpose a matrix, exchange its shape and its
+// strides. `type` is f32, f16 or bf16. `data` may have any alignment.
 struct ArrayView {
     const void* data = nullptr;
     ElementType type = ElementType::f32;
@@ -30,20 +30,20 @@ struct ArrayView {
 };
 
 struct WriterOptions {
-    // Of the matrices and tables; norms and biases are f32. q8 and q4 have f16 positions, and q4
-    // has a q8 token table and head.
+    // The type of the matrices and tables. Norms and biases are f32. With q8 and q4, positions are
+    // f16. With q4, the token table and the head are q8.
     ElementType type = ElementType::f32;
-    bool f32_positions = false;       // the position table is f32, whatever `type` is
+    bool f32_positions = false;       // keep the position table in f32 for any `type`
     const void* tokenizer = nullptr;  // tables made by build_tokenizer (tokenizer.h); may be empty
     size_t tokenizer_bytes = 0;
     const char* source_format = "";  // provenance: "safetensors", ...
     const char* source_name = "";    // provenance: the folder or file
-    const char* converter = "";      // provenance: who made this file
+    const char* converter = "";      // provenance: the program that made this file
     bool allow_non_finite = false;   // accept NaN and infinities
-    bool self_test = false;          // store what verify() compares, see Writer::finish()
+    bool self_test = false;          // store what verify() compares, see finish()
 };
 
-// Writes a .mgpt image from a model's arrays, in any order, each exactly once.
+// Writes a .mgpt image from a model's arrays. Add each exactly once, in any order.
 //
 //     Writer writer;
 //     MINIGPT_TRY(writer.open("model.mgpt", config, options));
@@ -51,9 +51,9 @@ struct WriterOptions {
 //     ...
 //     MINIGPT_TRY(writer.finish());
 //
-// A file appears under its name only in finish(), complete; until then, and for ever if
-// finish() is not reached, what was there before stays. Memory beyond the caller's: the header
-// and one megabyte; in finish() what a self-test's session takes. Not thread-safe.
+// The file appears under its name in finish(), complete. Until then, or if finish() is never
+// called, an older file of that name stays as it was. Memory besides the caller's: the header and
+// one megabyte, and in finish() a session for the self-test. Not thread-safe.
 class Writer {
 public:
     Writer() = default;
@@ -61,27 +61,29 @@ public:
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    // The exact size of the image. Errors: as check(config); bad_argument with the field's name
-    // (a type that is none of ElementType's, a null text).
+    // The exact size of the image. Errors: as check(config); bad_argument with the field's name (an
+    // unknown type, a null text).
     static Status image_bytes(const Config& config, const WriterOptions& options, uint64_t* bytes);
 
-    // Into a file, replaced by finish(). Errors of both: as image_bytes(); bad_argument (an empty
-    // path, an image that is not aligned, no tokenizer where its size is not 0); io, out_of_memory.
-    // What the tables hold is build_tokenizer's to check, and Tokenizer::open()'s of a file.
+    // Writes to a file, which finish() replaces. Errors of both open(): as image_bytes();
+    // bad_argument (an empty path, an image that is not aligned, tokenizer_bytes without a
+    // tokenizer); io, out_of_memory. The contents of the tokenizer's tables are not checked here:
+    // build_tokenizer and Tokenizer::open() check them.
     Status open(const char* path, const Config& config, const WriterOptions& options);
-    // Into memory, 64-byte aligned, of at least image_bytes(). Usable after finish().
+    // Writes to memory, 64-byte aligned, at least image_bytes() long. Usable after finish().
     Status open(void* image, size_t bytes, const Config& config, const WriterOptions& options);
 
-    // Rounds to the file's type (nearest, ties to even; how q8 and q4 choose their scales is in
-    // models/FORMAT.md) and lays the array out.
+    // Rounds the array to the file's type (nearest, ties to even) and lays it out.
+    // models/FORMAT.md describes how q8 and q4 choose their scales.
     //
-    // Errors, each with the tensor's name: bad_argument (not a tensor of this model, or added
-    // before), bad_shape (found and expected), bad_file (NaN, infinity, or a finite number that
-    // overflows the type or the scale of its group, with its index), io.
+    // Errors, each with the tensor's name: bad_argument (not a tensor of this model, or already
+    // added), bad_shape (found and expected), bad_file with the index (NaN, infinity, or a finite
+    // number that overflows the type or its group's scale), io.
     Status add(const char* name, const ArrayView& array);
 
-    // For a self-test it opens the model, runs some prompts of a few tokens, on one thread, and
-    // stores what they gave. A file that is too large for this machine to run gets none.
+    // Completes the file. For a self-test it opens the model, runs some prompts of a few tokens on
+    // one thread, and stores the results. A file that is too large to run on this machine gets no
+    // self-test.
     //
     // Errors: bad_argument with the name of a tensor that was not added; io.
     Status finish();
@@ -89,7 +91,8 @@ public:
     // After finish(): whether the file has a self-test.
     bool has_self_test() const { return has_self_test_; }
 
-    // How many numbers so far were subnormal in the file's type; see FORMAT.md on armv7.
+    // How many numbers so far were subnormal in the file's type. FORMAT.md says why that matters on
+    // armv7.
     uint64_t n_subnormal() const { return n_subnormal_; }
 
 private:
