@@ -1,4 +1,4 @@
-// Several arrays in one block of memory: the caller's, or one that is allocated.
+// Several arrays in one block of memory, which the caller hands in or which is allocated.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace minigpt {
 
-// Where sums and products of sizes stop growing.
+// Sums and products of sizes stop growing here.
 constexpr uint64_t kTooMany = uint64_t{1} << 62;
 
-// Lays arrays out one after the other, each on a cache line. Without a base it only counts, in
-// 64 bits, so that an object too large for the machine is an error and not a wrapped size.
+// Places arrays one after the other, each on a cache line. Without a base it only counts, in 64
+// bits. So an object that is too large for the machine gives an error, not a wrapped size.
 class Layouter {
 public:
     explicit Layouter(void* base) : base_(static_cast<unsigned char*>(base)) {}
@@ -36,7 +36,7 @@ private:
     uint64_t used_ = 0;
 };
 
-// What a layouter counted, as a size. Errors: out_of_memory.
+// The bytes that a layouter counted, as a size_t. Errors: out_of_memory.
 inline Status size_of_block(const char* object, const Layouter& layouter, size_t* bytes) {
     if (layouter.used() >= kTooMany || layouter.used() > static_cast<size_t>(-1) / 2) {
         return Status::error(Code::out_of_memory,
@@ -47,8 +47,8 @@ inline Status size_of_block(const char* object, const Layouter& layouter, size_t
     return Status();
 }
 
-// The memory of an object that needs `bytes`: *memory as it was handed in, or, where that is
-// nullptr, allocated, which *owned then says. Errors: bad_argument, out_of_memory.
+// Gets the memory for an object that needs `bytes`. If *memory is nullptr, it is allocated and
+// *owned is true; else *memory is checked and used. Errors: bad_argument, out_of_memory.
 inline Status take_block(const char* object, size_t bytes, size_t given_bytes, void** memory,
                          bool* owned) {
     *owned = *memory == nullptr;

@@ -1,4 +1,4 @@
-// Memory that may be refused: aligned, owned, without exceptions.
+// Memory whose allocation may fail: aligned, owned, without exceptions.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace minigpt {
 
-// Everything that is read or written by vector instructions starts on a cache line.
+// All memory that vector instructions read or write starts on a cache line.
 constexpr size_t kAlign = 64;
 
 constexpr size_t round_up(size_t n, size_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
 }
 
-// `count` objects of T, uninitialized, on a cache line; freed with it. T is trivial.
+// `count` uninitialized objects of T on a cache line, freed with the buffer. T is trivial.
 template <typename T>
 class Buffer {
 public:
@@ -23,7 +23,7 @@ public:
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
 
-    // False when the memory is not to be had or its size overflows; then the buffer is empty.
+    // Returns false if there is no memory or the size overflows. Then the buffer is empty.
     [[nodiscard]] bool allocate(size_t count) {
         free(data_);
         data_ = nullptr;

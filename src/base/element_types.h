@@ -1,9 +1,9 @@
-// What the library knows of each element type, by its number in the weight file.
+// The properties of each element type, indexed by its number in the weight file.
 //
-// A new type is its row here, its kernels in each table, and its conversions: to f32 in
-// ops/numbers.cpp, from f32 in model/encode.cpp. Their tables do not compile without it.
+// A new type needs a row here, kernels in each table, and conversions: to f32 in ops/numbers.cpp,
+// from f32 in model/encode.cpp. Without them those tables do not compile.
 //
-// Constants alone, as kernel files include this.
+// Kernel files include this, so it has constants only.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@
 
 namespace minigpt {
 
-// What a product multiplies the weights with.
+// The type of the activations that a product multiplies with the weights.
 enum class ComputesWith {
-    f32,   // activations as they are; grouped weights become f32 first, exactly
-    int8,  // activations quantized a group at a time: the sums inside a group are integers
+    f32,   // unchanged activations; grouped weights become f32 first, exactly
+    int8,  // activations quantized by group; the sum of a group is an integer
 };
 
 struct ElementTraits {
     ElementType type;
     const char* name;
-    size_t bytes;        // of one number; 0: they lie in groups
-    size_t group;        // inputs of a panel that lie together; 1: each alone
-    size_t group_bytes;  // of those, all 16 outputs
+    size_t bytes;        // of one number; 0 for grouped types
+    size_t group;        // inputs in a group; 1: no groups
+    size_t group_bytes;  // of a group, for all 16 outputs
     ComputesWith with;
-    ElementType positions;  // the position table's type in such a file: rows have no groups
-    ElementType tables;  // of the token table and the head, whose every row is a logit of its own
+    ElementType positions;  // the position table's type in such a file; rows cannot have groups
+    ElementType tables;     // the type of the token table and the head; each row gives one logit
 };
 
 constexpr ElementTraits kElementTypes[] = {

@@ -1,13 +1,13 @@
-// Round to nearest, no flush to zero, no traps: whatever the caller's thread is set to.
+// Round to nearest, no flush to zero, no traps, for any settings of the caller's thread.
 #pragma once
 
 #include <cstdint>
 
 namespace minigpt {
 
-// Sets this thread's floating point to IEEE's defaults and gives back on destruction what it
-// found, sticky exception flags aside. Costs a few cycles when nothing differs. CPUs other than
-// x86 with SSE2, ARM with VFP and RISC-V with floating point are left as they are.
+// Sets this thread's floating point to IEEE's defaults. The destructor restores the settings that
+// were found, but not the sticky exception flags. Costs a few cycles if nothing differs. Only x86
+// with SSE2, ARM with VFP and RISC-V with floating point are changed.
 class FpEnvironment {
 public:
     FpEnvironment() : found_(get()) {
@@ -64,7 +64,7 @@ private:
         __asm__ volatile("vmsr fpscr, %0" : : "r"(bits) : "memory");
     }
 #elif defined(__riscv_flen)
-    // The rounding mode is all there is to set: no traps, no flush to zero.
+    // Only the rounding mode can be set: there are no traps and no flush to zero.
     static constexpr uint32_t kClear = 7;
     static constexpr uint32_t kSet = 0;
     static uint32_t get() {

@@ -1,4 +1,4 @@
-// 16-bit floats to f32, exactly, and back, rounded to nearest with ties to even.
+// Converts 16-bit floats to f32, exactly, and back, rounded to nearest with ties to even.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ inline uint16_t float_to_f16(float f) {
     if (bits > 0x7f800000)
         return static_cast<uint16_t>(sign | 0x7e00);  // NaN
     if (bits >= 0x477ff000)
-        return static_cast<uint16_t>(sign | 0x7c00);  // 65520 and up
-    if (bits < 0x38800000) {  // under 2^-14: a multiple of 2^-24, rounded by adding 0.5 in f32
+        return static_cast<uint16_t>(sign | 0x7c00);  // 65520 and above
+    if (bits < 0x38800000) {  // below 2^-14: a multiple of 2^-24, rounded by adding 0.5 in f32
         float rounded = bits_to_float(bits) + 0.5f;
         return static_cast<uint16_t>(sign | (float_to_bits(rounded) - 0x3f000000));
     }

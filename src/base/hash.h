@@ -1,4 +1,4 @@
-// The weight file's checksum: fast on any CPU, the same on all, computed in pieces by threads.
+// The weight file's checksum: fast on any CPU, the same on all. Threads compute it in pieces.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@ namespace minigpt {
 
 class ThreadPool;
 
-// hash64 as models/FORMAT.md defines it: chunks of 256 KiB are hashed each with its index, and
-// the sum of those, with the length, is mixed. It finds damage; it resists no adversary.
+// hash64 as models/FORMAT.md defines it: each chunk of 256 KiB is hashed with its index; the sum of
+// these hashes and the length are mixed. It detects damage, but does not protect against attackers.
 class Hash64 {
 public:
     void update(const void* data, size_t n_bytes);
@@ -21,12 +21,12 @@ private:
 
     uint64_t lanes_[8] = {};
     uint64_t sum_ = 0;
-    uint64_t n_bytes_ = 0;  // in all
-    size_t in_chunk_ = 0;   // bytes of this chunk, those in tail_ included
+    uint64_t n_bytes_ = 0;  // in total
+    size_t in_chunk_ = 0;   // bytes of the current chunk, including those in tail_
     unsigned char tail_[64] = {};
 };
 
-// The same of one array, on the pool's threads (nullptr: one).
+// The hash of one array, computed on the pool's threads (nullptr: one thread).
 uint64_t hash64(const void* data, size_t n_bytes, ThreadPool* pool = nullptr);
 
 }  // namespace minigpt

@@ -1,4 +1,4 @@
-// How a number becomes an integer times an f16 scale, in the weight file and in a q8 cache.
+// Rounds a number to an integer times an f16 scale, for the weight file and a q8 cache.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ inline float clamp(float x, float low, float high) {
     return x > high ? high : x;
 }
 
-// The scale as it is stored. Where it would be nothing, the smallest there is serves better.
+// The scale as it is stored. If it would be 0, the smallest f16 is used instead.
 inline uint16_t stored_scale(float scale) {
     uint16_t half = float_to_f16(scale);
     return (half & 0x7fff) == 0 && scale != 0 ? half | 1 : half;
 }
 
-// What 1 / scale is multiplied with: 0 where there is nothing to scale.
+// The inverse of the scale; 0 if the scale is 0, infinite or NaN.
 inline float inverse(uint16_t scale) {
     bool usable = (scale & 0x7fff) != 0 && (scale & kHalfInfinity) != kHalfInfinity;
     return usable ? 1.0f / f16_to_float(scale) : 0.0f;
 }
 
-// x / scale in -127 ... 127; 0 where inv is.
+// x / scale as an integer in -127 ... 127; 0 if inv is 0.
 inline int8_t to_q8(float x, float inv) {
     return static_cast<int8_t>(inv == 0 ? 0 : clamp(to_integer(x * inv), -127, 127));
 }

@@ -1,10 +1,10 @@
-// Refuses flags that let the compiler change floating point: NaN, infinities and the order of sums
-// are part of what the library computes. The Makefile includes this in front of every source, of
-// the library and the programs; base/panel.h does, too, for other ways to build. An application
-// that links the library may use what flags it likes.
+// Stops the compilation if a flag lets the compiler change floating point: NaN, infinities and the
+// order of sums are part of what the library computes. The Makefile includes this before every
+// source of the library and the programs. base/panel.h includes it, too, for other ways to build.
+// An application that links the library may use any flags.
 //
-// Compilers have no macro for -ffp-contract=fast, nor clang one for -funsafe-math-optimizations
-// alone: tests of the bits find those.
+// No compiler has a macro for -ffp-contract=fast, and clang has none for
+// -funsafe-math-optimizations alone. The tests of the bits find those.
 #pragma once
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ != 0) || \

@@ -1,5 +1,5 @@
-// A pool of threads that sleep between calls and spin, briefly, inside one. A build without threads
-// (make THREADS=0) has none and needs nothing of the system.
+// A thread pool. Threads sleep between calls and spin briefly inside one. A build without threads
+// (make THREADS=0) has no pool and needs nothing from the system.
 #pragma once
 
 #include <atomic>
@@ -9,22 +9,22 @@
 
 namespace minigpt {
 
-// Work that any number of threads may share: each that comes by calls task(context, thread), and
-// whoever is there takes of what is left. Thread 0 is the caller.
+// Work for any number of threads. Each thread that takes part calls task(context, thread) and takes
+// pieces of work until none are left. Thread 0 is the caller.
 using Task = void (*)(void* context, size_t thread);
 
 class ThreadPool {
 public:
     // Starts n_threads - 1 threads. Errors: out_of_memory, io. Without threads *pool is nullptr.
     static Status create(size_t n_threads, ThreadPool** pool);
-    static void destroy(ThreadPool* pool);  // nullptr is fine
+    static void destroy(ThreadPool* pool);  // nullptr is allowed
 
     size_t n_threads() const { return n_threads_; }
 
-    // Calls the task here and on those threads that are free in time, and returns when all that
-    // began are done. A thread that the machine has no core for is not waited for: on a busy
-    // machine a call is as slow as one thread, never slower. Not to be called from a task.
-    // Callers from several threads take turns.
+    // Calls the task on this thread and on all pool threads that are free in time. Returns when all
+    // calls that began are done. It does not wait for a thread without a free core: on a busy
+    // machine a call may be as slow as with one thread, but not slower. Must not be called from a
+    // task. Calls from several threads take turns.
     void run(Task task, void* context);
 
 private:
@@ -41,8 +41,8 @@ inline size_t thread_count(const ThreadPool* pool) {
     return pool == nullptr ? 1 : pool->n_threads();
 }
 
-// f(unit, thread) for each of n units, in order on one thread, by whichever thread is free
-// otherwise. Which thread computes a unit must not matter to the result.
+// Calls f(unit, thread) for each of n units. With one thread they run in order; else any free
+// thread takes the next unit. The result must not depend on which thread computes a unit.
 template <typename F>
 void for_each_unit(ThreadPool* pool, size_t n, F&& f) {
     if (pool == nullptr || n <= 1) {
@@ -68,8 +68,8 @@ void for_each_unit(ThreadPool* pool, size_t n, F&& f) {
         &context);
 }
 
-// f(begin, end) on ranges that cover 0 ... n, each a multiple of `grain` long but the last: a few
-// for each thread, enough to share evenly.
+// Calls f(begin, end) on ranges that cover 0 ... n. Each is a multiple of `grain` long, except the
+// last. There are a few ranges for each thread, enough to share the work evenly.
 template <typename F>
 void parallel_for(ThreadPool* pool, size_t n, size_t grain, F&& f) {
     size_t n_grains = n / grain + (n % grain != 0);

@@ -1,4 +1,4 @@
-// A caller's array on its way into the weight file: rounded, checked, laid out.
+// Encodes a caller's array for the weight file: checks it, rounds it, lays it out.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace minigpt {
 
-// "[3, 4]", or "[3]" of one dimension: a shape, or a place in one.
+// "[3, 4]", or "[3]" for one dimension: a shape, or an index in an array.
 struct ShapeText {
     char text[48];
     ShapeText(size_t n_dims, size_t i, size_t j);
@@ -20,15 +20,15 @@ using EncodedSink = Status (*)(void* context, const void* data, size_t n_bytes);
 
 class Encoder {
 public:
-    // array: of spec's shape. type: the file's; q8 and q4 for panels alone.
+    // array: has spec's shape. type: the file's type; q8 and q4 only for panels.
     Encoder(const ArrayView& array, const TensorSpec& spec, ElementType type, bool allow_non_finite)
         : array_(array), spec_(spec), type_(type), allow_non_finite_(allow_non_finite) {}
 
-    // How many numbers were subnormal as the f32 the kernels compute with.
+    // How many numbers were subnormal as f32, the type that kernels compute with.
     uint64_t n_subnormal() const { return n_subnormal_; }
 
     // Sends the tensor to the sink, in the order of the file. scratch: 64-byte aligned, at least
-    // 64 KiB. Errors: bad_file with the place of a number that is not finite; the sink's.
+    // 64 KiB. Errors: bad_file with the index of a number that is not finite; the sink's errors.
     Status run(unsigned char* scratch, size_t scratch_bytes, EncodedSink sink, void* context);
 
 private:

@@ -1,4 +1,4 @@
-// The weight file as structs, field for field as models/FORMAT.md has it. Little-endian.
+// The weight file as structs, with the fields of models/FORMAT.md. Little-endian.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ struct FileTensor {
 };
 static_assert(sizeof(FileTensor) == 96, "packed");
 
-// A file's numbers for them.
+// The numbers that stand for them in a file.
 static_assert(static_cast<uint32_t>(ElementType::f32) == 0 &&
                   static_cast<uint32_t>(ElementType::f16) == 1 &&
                   static_cast<uint32_t>(ElementType::bf16) == 2 &&
@@ -68,14 +68,14 @@ static_assert(static_cast<uint32_t>(ElementType::f32) == 0 &&
                   static_cast<uint32_t>(ElementType::q4) == 4 && kElementTypeCount == 5,
               "FORMAT.md's element types");
 
-// Bytes of a tensor in the file; both operands come from a checked Config, so nothing overflows.
+// Bytes of a tensor in the file. Both arguments come from a checked Config, so nothing overflows.
 inline uint64_t stored_bytes(const TensorSpec& spec, ElementType type) {
     if (spec.layout == Layout::panels)
         return panel_count(spec.n_out()) * panel_bytes(type, spec.n_in());
     return static_cast<uint64_t>(spec.shape[0]) * spec.shape[1] * traits_of(type).bytes;
 }
 
-// The element type of a tensor in a file that is written so.
+// The element type of a tensor in a file that is written with this type.
 inline ElementType stored_type(const TensorSpec& spec, const WriterOptions& options) {
     if (spec.layout == Layout::vector || (spec.layout == Layout::rows && options.f32_positions))
         return ElementType::f32;

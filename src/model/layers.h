@@ -1,4 +1,4 @@
-// The weights of an open model as the forward pass wants them: by layer, in place.
+// The weights of an open model in the form that the forward pass uses: by layer, in place.
 #pragma once
 
 #include <cstring>
@@ -83,7 +83,7 @@ private:
     }
     bool has(uint32_t bias) const { return (model_.config().biases & bias) != 0; }
 
-    // Each takes what stands at *index, and its bias if the model has one, and moves past it.
+    // Each takes the tensor at *index, and its bias if the model has one, and advances *index.
     const float* vector(size_t* index) const {
         return reinterpret_cast<const float*>(data(entry((*index)++)));
     }

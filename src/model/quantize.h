@@ -7,17 +7,18 @@
 
 namespace minigpt {
 
-// One group of a panel, 32 inputs by 16 outputs. What is past the matrix is 0.
+// One group of a panel, 32 inputs by 16 outputs. Elements outside the matrix are 0.
 struct WeightGroup {
     alignas(64) float x[kGroup][kPanel];
 };
 
-// y [kQ8GroupBytes], y [kQ4GroupBytes] = the group. An output's scale is the largest magnitude /
-// 127 in q8 and what gives the least squared error of some candidates in q4; numbers are rounded
-// to the nearest multiple of it, ties to even. An output with a number that is not finite, or
-// whose scale overflows f16, gets the scale NaN; the first of them is returned, else kPanel.
+// Quantizes one group to y [kQ8GroupBytes] or y [kQ4GroupBytes]. In q8 an output's scale is the
+// largest magnitude / 127. In q4 it is the candidate with the least squared error. Numbers are
+// rounded to the nearest multiple of the scale, ties to even. The scale is NaN if one of the
+// output's numbers is not finite or the scale overflows f16. Returns the first such output, or
+// kPanel if there is none.
 //
-// Both compute in the caller's rounding mode, which is to be the nearest.
+// Both use the caller's rounding mode, which must be round-to-nearest.
 size_t quantize_q8(unsigned char* y, const WeightGroup& group);
 size_t quantize_q4(unsigned char* y, const WeightGroup& group);
 

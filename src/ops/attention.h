@@ -1,4 +1,4 @@
-// Causal attention over a KV cache that lies in panels. Nothing here checks its arguments.
+// Causal attention over a KV cache in panels. Nothing here checks its arguments.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace minigpt {
 size_t attention_scratch_bytes(const Compute& compute, size_t n_ctx, size_t head_dim);
 
 // out[i, h] = sum over j <= n_past + i of softmax(q[i, h] . k[j, h] * scale) v[j, h].
-// Vaswani et al. 2017, "Attention Is All You Need", eq. 1. Row i is the i-th of its run, and its
-// own key must be in the cache. How rows are divided into runs and calls changes no bit.
+// Vaswani et al. 2017, "Attention Is All You Need", eq. 1. i is the row's index in its run. The
+// row's own key must be in the cache. How rows are divided into runs and calls changes no bit.
 //
 //   out      [rows, ld_out]  out; [n_head, head_dim] a row; must not overlap q
 //   q        [rows, ldq]     [n_head, head_dim] a row
 //   runs     [n_runs]
 //   scratch  attention_scratch_bytes() long, 64-byte aligned
-//   probs    nullptr, or, with a single run, [n_head, n_rows, n_past + n_rows]  out; zeros where
+//   probs    nullptr, or for a single run [n_head, n_rows, n_past + n_rows]  out; zeros where
 //            masked
 //
 // Allocates nothing.

@@ -1,4 +1,4 @@
-// The argument checks of the public ops, and what their messages share.
+// The argument checks of the public ops, and helpers for their messages.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,29 @@
 
 namespace minigpt {
 
-// The most floats an array can have: its bytes, and a little more, fit a pointer difference.
+// The most floats an array can have: its bytes, with some room, fit a pointer difference.
 constexpr size_t kMaxFloats = (static_cast<size_t>(-1) / 2 - 4096) / sizeof(float);
 
-// *product = a * b floats, or false when that is no size of an array.
+// *product = a * b. Returns false if an array cannot have that many floats.
 inline bool fits(size_t a, size_t b, size_t* product) {
     return !__builtin_mul_overflow(a, b, product) && *product <= kMaxFloats;
 }
 
-// Adds to a list of names for a message, "f32, q8".
+// Adds a name to a list for a message: "f32, q8".
 template <size_t kSize>
 void add_name(char (&list)[kSize], const char* name) {
     size_t n = strlen(list);
     snprintf(list + n, kSize - n, "%s%s", n == 0 ? "" : ", ", name);
 }
 
-// An array of n elements, which only an empty one may lack.
+// Checks an array of n elements: it may be nullptr only if n is 0.
 inline Status check_pointer(const char* name, const void* p, size_t n = 1) {
     if (p != nullptr || n == 0)
         return Status();
     return Status::error(Code::bad_argument, "%s: nullptr", name);
 }
 
-// rows of `columns` that lie `ld` apart.
+// Checks rows of `columns` elements that lie `ld` apart.
 inline Status check_matrix(const char* name, size_t rows, size_t columns, size_t ld) {
     size_t n;
     if (ld < columns) {

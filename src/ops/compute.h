@@ -1,4 +1,4 @@
-// The parts of a Compute, which only the library sees.
+// The parts of a Compute that only the library sees.
 #pragma once
 
 #include "base/thread_pool.h"
@@ -11,8 +11,8 @@ struct ComputeParts {
     static const KernelTable& kernels(const Compute& compute) { return *compute.kernels_; }
     static ThreadPool* pool(const Compute& compute) { return compute.pool_; }
 
-    // Runs on another's threads, with kernels of the same bits that keep subnormal numbers. The
-    // other must outlive `compute`; it may be the same.
+    // Uses another Compute's threads, and kernels with the same bits that keep subnormal numbers.
+    // The other must outlive `compute`; it may be the same object.
     static void share(Compute& compute, const Compute& other);
 };
 

@@ -1,4 +1,4 @@
-// What a model does to each number or each row alone. Nothing here checks its arguments.
+// Operations on single numbers or single rows. Nothing here checks its arguments.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ void add(const Compute& compute, float* y, const float* x, size_t n);
 //   x  [n]
 void gelu_in_place(const Compute& compute, float* x, size_t n, Activation activation);
 
-// Each row's layernorm; w and b may be nullptr; y may be x. See minigpt/ops.h.
+// Layernorm of each row. w and b may be nullptr; y may be x. See minigpt/ops.h.
 //
 //   y     [n_rows, ldy]  out
 //   x     [n_rows, ldx]

@@ -7,9 +7,10 @@
 
 namespace minigpt {
 
-// Numbers under which a pass over an array is not worth waking the pool.
+// A pass over fewer numbers than this is not worth waking the pool.
 constexpr size_t kSerialNumbers = 16384;
-// The same of a product's multiplications: some microseconds, about what waking a thread takes.
+// The same for a product, in multiplications: they take some microseconds, about as long as waking
+// a thread.
 constexpr size_t kSerialProducts = size_t{1} << 17;
 
 }  // namespace minigpt

@@ -1,4 +1,4 @@
-// Finding stop texts in a stream of bytes.
+// Finds stop texts in a stream of bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,31 @@
 
 namespace minigpt {
 
-// Holds back what may yet become a stop text, and cuts the stream before one that is complete.
-// Of several the first to be complete counts, of those the one that began first. Each byte costs
-// a constant number of steps for each stop text, on average (Knuth, Morris, Pratt 1977, "Fast
-// Pattern Matching in Strings").
+// Holds back bytes that may still become a stop text, and ends the stream before a complete one.
+// The stop text that is complete first counts; among those complete at once, the one that began
+// first. Each byte costs a constant number of steps for each stop text, on average (Knuth, Morris,
+// Pratt 1977, "Fast Pattern Matching in Strings").
 class StopMatcher {
 public:
-    // stops [n_stops]: must stay. longest_push: bytes that a push will bring at most.
+    // stops [n_stops]: must outlive this. longest_push: the most bytes that a push will bring.
     // Errors: bad_argument (an empty text, a null pointer).
     Status plan(const std::string_view* stops, size_t n_stops, size_t longest_push);
-    // Places what plan() counted. Without memory it only counts; with it, start() comes next.
+    // Places the arrays that plan() counted. Without memory it only counts; with memory, call
+    // start() next.
     void place(Layouter* layouter);
     void start();
-    // What a push and a flush give at most.
+    // The most bytes that a push and a flush return.
     size_t most_held() const { return most_held_; }
 
     void restart();
 
-    // Returns whether a stop text is complete. Then, and only then, some of the stream never
-    // comes out: the stop text itself and what follows it.
+    // Returns whether a stop text is complete. If so, the stop text and everything after it never
+    // come out. Otherwise the whole stream comes out in the end.
     //
-    //   text  out: what is certain now, valid until the next call
+    //   text  out: the bytes that are certain now, valid until the next call
     bool push(std::string_view bytes, std::string_view* text);
 
-    // What is held back.
+    // Returns the bytes that are held back.
     std::string_view flush();
 
 private:
@@ -45,11 +46,11 @@ private:
     uint64_t n_bytes_ = 0;  // of all stop texts
     size_t most_held_ = 0;  // bytes
     size_t* begins_;        // [n_stops + 1]: where each text's borders begin
-    size_t* borders_;       // of each prefix: its longest proper prefix that is its suffix too
+    size_t* borders_;       // for each prefix, its longest proper prefix that is also its suffix
     size_t* matched_;       // [n_stops]: how much of each text the stream ends with
     char* held_;            // [most_held]
     size_t n_held_ = 0;
-    size_t n_released_ = 0;  // of the held: already out
+    size_t n_released_ = 0;  // of the held bytes: already out
 };
 
 }  // namespace minigpt

@@ -1,4 +1,4 @@
-// The tokenizer's tables as they lie in a weight file, and looking things up in them.
+// The tokenizer's tables as they lie in a weight file, and look-ups in them.
 // models/FORMAT.md describes them byte by byte.
 #pragma once
 
@@ -37,20 +37,20 @@ struct TokenizerHeader {
 static_assert(sizeof(TokenizerHeader) == 96, "the header is part of the file format");
 
 constexpr uint32_t kNone = 0xffffffff;       // an empty slot, no token, no rank
-constexpr uint32_t kWholeWord = 0x80000000;  // in IndexSlot::id: merging gives this one token
+constexpr uint32_t kWholeWord = 0x80000000;  // in IndexSlot::id: the token is a word of its own
 constexpr uint32_t kMaxProbes = 16;          // bounds a look-up in any table
-constexpr uint32_t kMinBits = 4;             // of the two hash tables
+constexpr uint32_t kMinBits = 4;             // for the two hash tables
 constexpr uint32_t kMaxBits = 30;
 constexpr uint32_t kMaxTokens = 1 << 28;
 constexpr uint32_t kMaxSpecialBytes = 1024;  // bounds the search for special tokens in text
 
 struct IndexSlot {
     uint32_t hash;  // the low half of hash_bytes()
-    uint32_t id;    // kNone: empty; else the token, and kWholeWord
+    uint32_t id;    // kNone: empty; else the token, with or without the bit kWholeWord
 };
 
 struct MergeSlot {
-    uint32_t left, right;  // left is kNone: empty
+    uint32_t left, right;  // left == kNone: empty
     uint32_t rank, merged;
 };
 
@@ -58,23 +58,23 @@ struct MergeSlot {
 struct Tables {
     const TokenizerHeader* header;
     const IndexSlot* index;             // [1 << index_bits]
-    const MergeSlot* merges;            // [1 << merge_bits]; of bpe only
+    const MergeSlot* merges;            // [1 << merge_bits]; bpe only
     const uint32_t* offsets;            // [n_tokens + 1], into text
     const uint32_t* byte_ids;           // [256]: the token of a single byte, or kNone
     const uint32_t* specials;           // [n_specials], by id
-    const uint32_t* specials_by_bytes;  // [n_specials], the same in the order of their bytes
+    const uint32_t* specials_by_bytes;  // [n_specials], the same, ordered by their bytes
     const char* text;                   // [text_bytes]
 };
 
-// Where the sections of `header` lie; the total is header->bytes in a sound table. The header's
-// counts must be within the limits above.
+// Computes where the sections of `header` lie. In a valid table the total is header->bytes. The
+// header's counts must be within the limits above.
 uint64_t lay_out(const TokenizerHeader* header, Tables* tables);
 
-// Checks the header and that the sections fill exactly `bytes`. What lies in the sections is
-// checked where it is used. Errors: bad_file.
+// Checks the header, and that the sections fill exactly `bytes`. The contents of the sections are
+// checked when they are used. Errors: bad_file.
 Status open_tables(const void* data, size_t bytes, Tables* tables);
 
-// The bytes of a token; false where the table leads outside itself.
+// The bytes of a token. Returns false if a damaged table points outside itself.
 inline bool token_bytes(const Tables& t, uint32_t id, const char** bytes, size_t* n_bytes) {
     if (id >= t.header->n_tokens)
         return false;
@@ -92,7 +92,7 @@ inline uint64_t load8(const char* p) {
     return x;
 }
 
-// The first n < 8 bytes at p, padded with zeros. Reads nothing else.
+// The first n < 8 bytes at p, padded with zeros. Reads only these n bytes.
 inline uint64_t load_part(const char* p, size_t n) {
     if (n >= 4) {
         uint32_t low, high;
@@ -173,8 +173,8 @@ struct IdSink {
     size_t n;
 };
 
-// Appends a token; false if it is none of this vocabulary (a bad table) or there is no room.
-// put_id_error then says which: bad_file or bad_argument.
+// Appends a token. Returns false if the id is outside the vocabulary (a damaged table) or there is
+// no room. put_id_error then says which: bad_file or bad_argument.
 Status put_id_error(const Tables& t, const IdSink& sink, uint32_t id);
 inline bool put_id(const Tables& t, IdSink* sink, uint32_t id) {
     if (id >= t.header->n_tokens || sink->n == sink->capacity)

@@ -1,4 +1,4 @@
-// UTF-8, and what GPT-2's pattern asks of a character.
+// UTF-8, and the character classes of GPT-2's pattern.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace minigpt {
 
-// The length of the character at text ... end (text < end) and its code point; 0 if the bytes
-// there are no character: an overlong form, a surrogate, past U+10FFFF, or cut short.
+// The length and the code point of the character at text ... end (text < end). The length is 0 if
+// the bytes are not a character: an overlong form, a surrogate, past U+10FFFF, or cut short.
 size_t decode_utf8(const char* text, const char* end, uint32_t* code_point);
 
-// What may follow a lead byte: the length of its characters (0: it leads none), and the range of
-// the second byte, which is what rules out overlong forms, surrogates and the too large. The
-// bytes after that are 0x80 ... 0xbf.
+// What may follow a lead byte: the length of its characters (0: it is no lead byte), and the range
+// of the second byte. This range rules out overlong forms, surrogates and code points that are too
+// large. The bytes after that are 0x80 ... 0xbf.
 struct LeadByte {
     unsigned char length, low, high;
 };
