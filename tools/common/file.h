@@ -1,4 +1,4 @@
-// Files, folders and paths, in 64-bit offsets on every machine.
+// Files, folders and paths, with 64-bit offsets on every machine.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ public:
     bool is_open() const { return fd_ >= 0; }
     uint64_t size() const { return size_; }
     int descriptor() const { return fd_; }
-    // All n_bytes, or an error: a file that has become shorter is bad_file.
+    // Reads all n_bytes, or fails: a file that has become shorter is bad_file.
     Status read(uint64_t offset, void* data, size_t n_bytes) const;
 
 private:
@@ -32,8 +32,8 @@ private:
     uint64_t size_ = 0;
 };
 
-// A regular file in memory, read-only. Errors: io; not_supported where it is larger than the
-// address space.
+// A regular file in memory, read-only. Errors: io; not_supported if it is larger than the address
+// space.
 class MappedFile {
 public:
     MappedFile() = default;
@@ -44,7 +44,7 @@ public:
     Status open(const std::string& path);
     const unsigned char* data() const { return data_; }
     size_t size() const { return size_; }
-    // Gives the memory of these bytes' pages back; they are read again when they are touched.
+    // Releases the memory of these bytes' pages. They are read again when they are touched.
     void forget(const void* begin, uint64_t n_bytes) const;
 
 private:
@@ -52,14 +52,14 @@ private:
     size_t size_ = 0;
 };
 
-// A whole small file. Errors: io; bad_file where it is longer than max_bytes.
+// A whole small file. Errors: io; bad_file if it is longer than max_bytes.
 Status read_text(const std::string& path, size_t max_bytes, std::string* text);
 constexpr size_t kMaxText = size_t{64} << 20;
 
 enum class PathKind { missing, file, folder, other };
 PathKind path_kind(const std::string& path);
-// Whether a regular file, or a link to one, has this path. Errors: io, where what is there is none,
-// or cannot be looked at.
+// Whether this path is a regular file or a link to one. Errors: io, if something else is there or
+// it cannot be examined.
 Status find_file(const std::string& path, bool* found);
 bool same_file(const std::string& a, const std::string& b);
 
@@ -67,10 +67,10 @@ bool same_file(const std::string& a, const std::string& b);
 Status list_folder(const std::string& path, std::vector<std::string>* names);
 
 std::string join(const std::string& folder, const std::string& name);
-std::string folder_of(const std::string& path);     // "." where the path has no slash
-std::string name_of_path(const std::string& path);  // its last part; of the real path for "."
+std::string folder_of(const std::string& path);     // "." if the path has no slash
+std::string name_of_path(const std::string& path);  // the last part; for "." that of the real path
 
-// The same error, its message led by `what: `, of which a long one loses its beginning.
+// The same error with `what: ` before its message. If `what` is too long, its beginning is cut.
 Status within(const std::string& what, const Status& status);
 
 }  // namespace minigpt::tools

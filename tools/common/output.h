@@ -1,4 +1,4 @@
-// Standard output, checked.
+// Standard output with error checks.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +6,23 @@
 
 namespace minigpt::tools {
 
-// Standard output that cannot fail unnoticed: a full disk throws an Error, a closed pipe throws
-// ClosedPipe (error.h). finish() must be called in the end; what is written after the last flush
-// may be lost without.
+// Standard output that never fails silently: a full disk throws an Error, a closed pipe throws
+// ClosedPipe (error.h). Call finish() at the end. Without it, text after the last flush may be
+// lost.
 class Output {
 public:
     void write(const char* bytes, size_t n_bytes);
     void write(const std::string& text) { write(text.data(), text.size()); }
     void flush();
     void finish() { flush(); }
-    // Nothing was written, or a newline last.
+    // Whether nothing was written yet, or the last character was a newline.
     bool is_at_line_start() const { return last_ == '\n'; }
 
 private:
     char last_ = '\n';
 };
 
-// Writes a text that is all there is to say.
+// Writes a text that is the program's whole output.
 void print(const std::string& text);
 
 }  // namespace minigpt::tools

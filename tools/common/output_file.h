@@ -1,4 +1,4 @@
-// A file that appears whole, or not at all.
+// A file that appears complete or not at all.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace minigpt::tools {
 
-// Written beside its place and put there by commit(), which replaces what was there. Without it,
-// nothing is left. Errors: io, with the system's reason.
+// The file is written under a temporary name beside its target. commit() replaces the target.
+// Without commit(), nothing is left. Errors: io, with the system's reason.
 class OutputFile {
 public:
     OutputFile() = default;
@@ -28,7 +28,7 @@ private:
 
     int fd_ = -1;
     int n_names_ = 0;
-    bool is_named_ = false;  // temporary_ is there
+    bool is_named_ = false;  // temporary_ exists
     std::string path_, temporary_;
 };
 

@@ -13,16 +13,17 @@ struct Series {
 
 struct Plot {
     std::string title, x_name, y_name;
-    std::vector<Series> series;  // Picture::kSeries at most
+    std::vector<Series> series;  // at most Picture::kSeries
 };
 
-// Lines over x, upwards, as many numbers as each series has; what is not a finite number is left
-// out. linear: x from 0 on. logarithmic: both axes, all numbers above 0, a tick at each x.
+// Draws lines over ascending x; each series has as many numbers as x. Numbers that are not finite
+// are left out. linear: x starts at 0. logarithmic: both axes; all numbers are above 0; a tick at
+// each x.
 enum class Scale { linear, logarithmic };
 std::string line_plot(const Plot& plot, const std::vector<double>& x, Scale scale);
 
-// A group of bars for each name, one bar a series; numbers from 0 on, written above their bars
-// where there is one series.
+// Draws a group of bars for each name, one bar for each series. Numbers are at least 0. With one
+// series they are written above their bars.
 std::string bar_plot(const Plot& plot, const std::vector<std::string>& names);
 
 }  // namespace minigpt::tools

@@ -1,4 +1,4 @@
-// What every program begins and ends with.
+// The start and the end of every program.
 #pragma once
 
 #include <functional>
@@ -7,20 +7,20 @@
 
 namespace minigpt::tools {
 
-// The name that this program was run by, without its folder: what messages and help call it.
+// The name that this program was run by, without its folder. Messages and help use it.
 const std::string& program_name();
 void set_program_name(const std::string& path);
 
-// What convert is called where this program lies: installed, minigpt-convert.
+// The name of convert next to this program; minigpt-convert if installed.
 std::string convert_name();
 
-// All of main: takes the signals, calls `body` with the words that follow the program's name, and
-// tells an Error as one line on stderr. Ends as the system ends a program that writes to a closed
-// pipe, without a word, when that happened to standard output. `name`: where argv[0] has none.
+// All of main: sets up the signals, calls `body` with the words after the program's name, and
+// prints an Error as one line on stderr. If standard output was a closed pipe, the program ends
+// silently by the signal, as the system does it. `name`: used if argv[0] has no name.
 using Body = std::function<int(const std::vector<std::string>& args)>;
 int run_main(int argc, char** argv, const char* name, const Body& body);
 
-// The same without signals and names: the exit status of body, or of the Error that it threw.
+// The same without signals and names. Returns the exit status of body, or of the Error it threw.
 int run_body(const std::vector<std::string>& args, const Body& body);
 
 }  // namespace minigpt::tools

@@ -1,4 +1,4 @@
-// A line that shows how far a long job is.
+// A line that shows the progress of a long job.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace minigpt::tools {
 
-// Rewrites one line of stderr, a few times a second, if stderr is a terminal; the line is gone
-// when the object is. Otherwise it writes nothing.
+// Rewrites one line of stderr a few times a second. The destructor removes the line. If stderr is
+// not a terminal, it writes nothing.
 class ProgressLine {
 public:
     ProgressLine();
@@ -16,15 +16,15 @@ public:
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
-    // Bytes.
+    // Progress in bytes.
     void show(uint64_t done, uint64_t total);
-    // Steps of a job with a name.
+    // Progress in steps of a named job.
     void show(const std::string& job, uint64_t done, uint64_t total);
     bool is_terminal() const { return is_terminal_; }
 
 private:
     template <typename Text>
-    void show_line(Text&& text);  // text(seconds since it was made)
+    void show_line(Text&& text);  // text(seconds since this object was made)
 
     using Clock = std::chrono::steady_clock;
 

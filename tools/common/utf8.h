@@ -1,4 +1,4 @@
-// UTF-8, as JSON and vocabularies need it.
+// UTF-8 for JSON and vocabularies.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace minigpt::tools {
 
-// What a text goes on with: a well-formed sequence (Unicode 15, table 3-7), or the longest
-// beginning of one that it could have been, at least a byte: a maximal subpart (table 3-8).
+// The next piece of a text: a well-formed sequence (Unicode 15, table 3-7), or else the longest
+// beginning of one, at least one byte: a maximal subpart (table 3-8).
 struct Utf8Piece {
     size_t n_bytes;
     bool is_valid;
 };
 Utf8Piece utf8_piece(std::string_view text, size_t at);  // at < text.size()
 
-// Whether all of it is well formed.
+// Whether the whole text is well-formed.
 bool is_utf8(std::string_view text);
 
 // Appends a code point (below 0x110000) to a UTF-8 string.

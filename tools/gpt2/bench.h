@@ -1,4 +1,4 @@
-// What gpt2 bench measures, between its parts: the machine, the model, a child process, the report.
+// The parts of gpt2 bench: the machine, the model, a child process, the report.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace minigpt::gpt2 {
 
-// The repeats of one measurement.
+// The results of one measurement's repeats.
 struct Samples {
     std::vector<double> values;
 
     void add(double value) { values.push_back(value); }
-    // Of no values 0; the median of an even number of them lies between the middle two.
+    // 0 without values. The median of an even number of values is the mean of the middle two.
     double median() const;
     double least() const;
     double most() const;
 };
 
-// Memory that is far more than the caches hold, once in 4 KiB pages and once in huge ones where
-// the system has them: what the machine's read bandwidth is measured on.
+// Memory for measuring the read bandwidth, far larger than the caches: once in 4 KiB pages, and
+// once in huge pages if the system has them.
 class ReadProbe {
 public:
     ReadProbe();  // throws Error when there is no memory
@@ -44,29 +44,31 @@ private:
     int written_ = 1;
 };
 
-// The type of the layers' matrices: the token table of a q4 file is q8.
+// The type of the layers' matrices. The token table may differ: in a q4 file it is q8.
 ElementType matrix_type(const Model& model);
 
-// Operations of a prefill of n tokens from nothing: a multiply and an add for each weight of the
-// matrices and token, the scores and weighted values that the mask leaves, one row of the head.
+// Operations of a prefill of n tokens with an empty cache. Counted are a multiply and an add for
+// each weight of the matrices and each token, the scores and weighted values inside the mask, and
+// one row of the head.
 double prefill_operations(const Model& model, size_t n_tokens);
 
-// Bytes of weights that one token's decode reads: all tensors but the position table and the token
-// table, of which it is one row each; the token table counts where it is the head, too.
+// Bytes of weights that the decode of one token reads. Of the position table this is one row. Of
+// the token table it is also one row, or all of it if it is the output head. All other tensors are
+// read completely.
 double decode_bytes(const Model& model);
 
-// Runs a model as bench does, on made-up tokens. Each call starts from an empty cache, and gives
+// Runs a model on made-up tokens, as bench does. Each call starts from an empty cache and returns
 // tokens a second.
 class ModelRunner {
 public:
-    // Sequences of `batch` have room for n_decode tokens each.
+    // Each of the `batch` sequences has room for n_decode tokens.
     ModelRunner(const Options& options, const Loaded& loaded, size_t most_batch, size_t n_decode);
 
-    double prefill(size_t n_tokens);  // and the logits after the last
+    double prefill(size_t n_tokens);  // with the logits after the last token
     double decode(size_t n_tokens);
-    double decode_together(size_t n_seq, size_t n_tokens);  // n_tokens of each sequence
-    // The cache holds `depth` tokens, and as many more as a stretch of 16 decodes adds, before it
-    // is rewound; filling it is not timed. depth < n_ctx.
+    double decode_together(size_t n_seq, size_t n_tokens);  // n_tokens for each sequence
+    // Decodes with `depth` tokens in the cache, and up to 16 more. The cache is rewound after each
+    // stretch of 16 decodes. Filling it is not timed. depth < n_ctx.
     double decode_at(size_t depth, size_t n_tokens);
 
 private:
@@ -78,14 +80,14 @@ private:
     std::vector<float> logits_;
 };
 
-// A process of its own that makes one token from a prompt of n_prompt.
+// A child process that generates one token after a prompt of n_prompt tokens.
 struct Child {
-    double first_token_s;  // from before it starts to its first byte of output
-    uint64_t peak_bytes;   // resident at most: the file's pages count, for they are mapped
+    double first_token_s;  // seconds from before the start to its first byte of output
+    uint64_t peak_bytes;   // peak resident memory, including pages of the mapped file
 };
-// None where this system cannot start its own program again. The caller should hold little memory
-// itself: what it holds counts as the child's, which begins as its copy. Throws Error when the
-// child fails.
+// Returns nothing if this system cannot start its own program again. The caller should hold little
+// memory itself: the child begins as its copy, so that memory counts as the child's. Throws Error
+// if the child fails.
 std::optional<Child> run_child(const Options& options, size_t n_prompt);
 
 struct Counted {
@@ -95,20 +97,20 @@ struct Counted {
 
 struct BenchResult {
     std::string model, type, isa;
-    bool loaded = false;  // --load: the weights lie in huge pages
+    bool loaded = false;  // --load: the weights are in huge pages
     size_t threads = 0, repeats = 0;
     size_t n_prefill = 0, n_decode = 0;
     double prefill_operations = 0, decode_bytes = 0;
     uint64_t file_bytes = 0;
-    Samples fma, read_small, read_huge;  // operations, bytes a second
+    Samples fma, read_small, read_huge;  // operations a second; bytes a second
     Samples prefill, decode;             // tokens a second
     std::vector<Counted> batch, depth;
-    Samples first_token, peak_bytes;  // empty: could not be measured
+    Samples first_token, peak_bytes;  // empty: not measurable here
 
     double prefill_of_peak() const;
     double decode_of_bandwidth() const;
-    // No decode reads weights from memory faster than the probe: either something disturbed it, or
-    // the weights lie in the caches.
+    // A decode cannot read weights from memory faster than the probe. If it seems to, either
+    // something disturbed the probe, or the weights lie in the caches.
     bool probe_is_doubtful() const { return decode_of_bandwidth() > kMostOfBandwidth; }
 
     static constexpr double kMostOfBandwidth = 1.15;

@@ -1,4 +1,4 @@
-// The subcommands. Each writes to stdout and throws Error when it cannot go on.
+// The subcommands. Each writes to stdout and throws Error if it fails.
 #pragma once
 
 #include "gpt2/options.h"

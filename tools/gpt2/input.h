@@ -1,4 +1,4 @@
-// Where the prompt comes from: -p, -f, --ids or standard input.
+// Reads the prompt from -p, -f, --ids or standard input.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace minigpt::gpt2 {
 
-// A prompt before the model has seen it.
+// A prompt before it is encoded.
 struct Input {
     bool is_text = true;
-    std::string text;          // the bytes as they came: nothing trimmed, nothing converted
-    std::vector<int64_t> ids;  // from --ids, or for detokenize from standard input
-    std::string name;          // of the source, for messages: "-p", a path, ...
+    std::string text;          // the bytes of the input, unchanged
+    std::vector<int64_t> ids;  // from --ids; for detokenize also from standard input
+    std::string name;          // the source's name for messages: "-p", a path, ...
 };
 
-// Reads the one source the command line names, else standard input unless that is a terminal
-// (misuse). At most 1 GiB. Throws Error.
+// Reads the source that the command line names. Without one it reads standard input; if that is a
+// terminal, this is a misuse. At most 1 GiB. Throws Error.
 Input read_input(const Options& options);
 
 }  // namespace minigpt::gpt2

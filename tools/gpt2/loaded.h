@@ -1,4 +1,4 @@
-// A model as the command line names it, opened and checked, and what a subcommand does with it.
+// The model that the command line names, opened and checked, and what subcommands do with it.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,30 @@
 namespace minigpt::gpt2 {
 
 struct Loaded {
-    // Opens the model and its vocabulary, and compares it with its checksums unless --no-check.
-    // Throws Error.
+    // Opens the model and its vocabulary. Compares the model with its checksums unless --no-check
+    // is given. Throws Error.
     explicit Loaded(const Options& options);
 
     Compute compute;
     Model model;
     Tokenizer tokenizer;
-    std::string name;  // its path, or that it is the bundled one
+    std::string name;  // its path, or words for the bundled model
 };
 
-// The prompt's ids, each checked to be in the vocabulary. Text of a model without a vocabulary
-// is refused.
+// The prompt's ids, each checked against the vocabulary. Text is refused if the model has no
+// vocabulary.
 std::vector<int32_t> to_ids(const Input& input, const Options& options, const Loaded& loaded);
 
-// What a model computes on: an empty prompt becomes <|endoftext|> where there is one, else is
-// refused; a prompt longer than n_ctx is refused.
+// The ids that the model computes. An empty prompt becomes <|endoftext|>, or is refused if the
+// vocabulary has none. A prompt longer than n_ctx is refused.
 void make_runnable(std::vector<int32_t>* ids, const Input& input, const Loaded& loaded);
 
 // The session that the flags ask for, with one sequence.
 SessionOptions session_options(const Options& options, const Loaded& loaded);
 
-// Runs ids [n_ids] from an empty session and calls take(i, logits) for i = first ... n_ids - 1,
-// where logits [n_vocab] are those after ids[i]. n_ids <= n_ctx, first < n_ids. Holds at most
-// 4 MB of logits, or one row.
+// Runs ids [n_ids] from an empty session. Calls take(i, logits) for i = first ... n_ids - 1; logits
+// [n_vocab] are those after ids[i]. n_ids <= n_ctx, first < n_ids. Holds at most 4 MB of logits, or
+// one row.
 using TakeLogits = std::function<void(size_t i, const float* logits)>;
 void run_ids(Session& session, const Options& options, const int32_t* ids, size_t n_ids,
              size_t first, const TakeLogits& take);

@@ -16,7 +16,7 @@ namespace minigpt::gpt2 {
 
 using namespace tools;
 
-// The subcommands, as bits: a flag says which of them take it.
+// The subcommands, as bits. Each flag has the bits of the subcommands that take it.
 enum Command : unsigned {
     kGenerate = 1,
     kTokenize = 2,
@@ -33,20 +33,20 @@ constexpr unsigned kAnyCommand = 511;
 // The words of --kv, in KvType's order.
 constexpr const char* kKvTypes[] = {"f32", "f16", "q8"};
 
-// What the command line asked for.
+// The options given on the command line.
 struct Options {
     Command command = kGenerate;
-    std::optional<std::string> answer;  // help or version: to print, instead of all else
+    std::optional<std::string> answer;  // the text of help or version, printed instead of all else
 
-    std::optional<std::string> model;  // none: the model inside gpt2
+    std::optional<std::string> model;  // none: the bundled model
     bool check_weights = true;
     bool load = false;
 
-    // The prompt, from one of these; none: standard input.
+    // The prompt comes from one of these; none: standard input.
     std::optional<std::string> text;
     std::optional<std::string> file;  // "-": standard input
     std::optional<std::vector<int64_t>> ids;
-    bool special = false;  // <|endoftext|> in the text is the token
+    bool special = false;  // <|endoftext|> in the text becomes the token
 
     size_t n_threads = 0;            // 0: one per physical core
     std::optional<std::string> isa;  // none: the best
@@ -56,7 +56,7 @@ struct Options {
 
     size_t n_new = 200;
     SamplerOptions sampler;
-    std::optional<uint64_t> seed;  // none: from the system
+    std::optional<uint64_t> seed;  // none: the system chooses
     std::vector<std::string> stops;
     Overflow overflow = Overflow::stop;
     bool ignore_eos = false;
@@ -69,22 +69,22 @@ struct Options {
     bool per_token = false;
     std::optional<size_t> stride;
 
-    std::vector<std::string> compared;  // compare's two models
+    std::vector<std::string> compared;  // the two models of compare
     size_t n_prefill = 512, n_decode = 128;
     size_t repeats = 5;
     std::vector<size_t> batch, depth;
 };
 
-// The table of options; what is given goes into `options`.
+// The table of options; values are stored in `options`.
 Program program(Options& options);
 
 const char* name_of(Command command);
 
-// A word that is no flag: one of compare's models, or a misuse that names the flags that may have
-// been forgotten. command: 0 where the word is no subcommand.
+// Takes a word that is not a flag. It is one of compare's models, or else a misuse; the error names
+// flags that may have been forgotten. command: 0 if there is no subcommand.
 void take_word(const std::string& word, unsigned command, Options* options);
 
-// args: what follows the program's name. Throws Error.
+// args: the words after the program's name. Throws Error.
 Options parse(const std::vector<std::string>& args);
 
 }  // namespace minigpt::gpt2

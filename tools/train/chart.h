@@ -8,7 +8,8 @@
 
 namespace minigpt::train {
 
-// An SVG image: both losses, where they are finite, over the iterations. `title` is any text.
+// An SVG image of both losses over the iterations; losses that are not finite are left out. `title`
+// may be any text.
 std::string loss_chart(const std::string& title,
                        const std::vector<networks::Evaluation>& evaluations);
 

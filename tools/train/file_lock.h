@@ -1,4 +1,4 @@
-// Two programs that would write the same file.
+// Keeps two programs from writing the same file.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace minigpt::train {
 
-// flock(2)'s lock, which ends with the program however that ends. A file system without locks is
-// one on which nobody holds any.
+// A lock by flock(2). It ends with the program, however that ends. On a file system without locks,
+// every lock succeeds.
 class FileLock {
 public:
     FileLock() = default;
@@ -16,11 +16,12 @@ public:
     FileLock(const FileLock&) = delete;
     FileLock& operator=(const FileLock&) = delete;
 
-    // Errors: io, if another holds a lock on the file of this path.
+    // Checks that no other program holds a lock on the file with this path. Errors: io, if one
+    // does.
     Status check(const std::string& path) const;
-    // Locks an open file, which may be closed afterwards, besides what is locked already.
+    // Also locks an open file, which may be closed afterwards. Earlier locks stay.
     void take(int descriptor);
-    // Keeps the file that was taken last alone.
+    // Releases all locks except the latest.
     void settle();
 
 private:

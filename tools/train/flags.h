@@ -1,4 +1,4 @@
-// The flags of train, one by one; options.cpp has what several of them mean together.
+// The single flags of train. options.cpp checks them against each other.
 #pragma once
 
 #include "common/error.h"
@@ -8,16 +8,16 @@
 
 namespace minigpt::train {
 
-// Which runs a flag is for: an option's `takers`.
+// The runs that a flag is for, as bits of Option::takers.
 enum : unsigned {
-    kNew = 1,   // what a run begins with: not with --resume
+    kNew = 1,   // only when a run begins: not with --resume
     kGpt = 2,   // not with --model mlp
-    kMlp = 4,   // only with it
-    kText = 8,  // with --returns-desk, too
-    kOnce = 16  // not repeated when the run goes on
+    kMlp = 4,   // only with --model mlp
+    kText = 8,  // also with --returns-desk
+    kOnce = 16  // not repeated when the run is resumed
 };
 
-// What is given goes into `options`.
+// The table of options; values are stored in `options`.
 tools::Program program(Options& options);
 
 }  // namespace minigpt::train

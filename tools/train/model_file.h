@@ -9,12 +9,12 @@
 
 namespace minigpt::train {
 
-// Where the weights come from: the network's own, or others in the same places.
+// Writes a weight file with a self-test. It replaces `path` when it is complete.
 //
-//   weights  [parameters().size()]
+//   weights  [parameters().size()]: the network's own weights, or others in the same layout
+//   source   the origin that the file states
 //
-// The file has a self-test and replaces `path` when it is complete. `source`: what it says of its
-// origin. Errors: not_supported (an mlp), and the Writer's.
+// Errors: not_supported (an mlp), and the Writer's.
 Status write_model(const std::string& path, const networks::TrainConfig& config,
                    const networks::Network& network, const float* weights,
                    const networks::Vocabulary& vocabulary, ElementType type,

@@ -1,4 +1,5 @@
-// Where a run writes: what must not be lost there, and whether it can.
+// Checks of the files that a run will write: nothing valuable is overwritten, and writing is
+// possible.
 #pragma once
 
 #include "train/options.h"
@@ -10,14 +11,14 @@ struct Places {
 };
 Places places_of(const Options& options);
 
-// To be called before anything is written. Errors, with the path first: bad_argument, if a place
-// is what the run reads (but for the state, which may be the one that is resumed), whatever name
-// or link it goes by; io, if it cannot be written.
+// Call this before anything is written. Errors, with the path first: bad_argument, if an output is
+// also an input of the run, by any name or link (except that the state may be the one that is
+// resumed); io, if a file cannot be written.
 Status check_places(const Options& options);
 
-// What is learnt in a state that lies where another run begins is not to be lost. Errors, with the
-// path first: bad_argument, unless it is that of a finished run or of one that has learnt nothing,
-// or options.force. One that is resumed has its own state.
+// Protects the state of another run at the place of the new one. Errors, with the path first:
+// bad_argument, unless that run is finished or has learnt nothing, or options.force is set. A
+// resumed run uses its own state.
 Status check_earlier_run(const Options& options);
 
 }  // namespace minigpt::train

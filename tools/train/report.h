@@ -1,4 +1,4 @@
-// What train says while it runs.
+// What train prints while it runs.
 #pragma once
 
 #include <chrono>
@@ -8,9 +8,9 @@
 
 namespace minigpt::train {
 
-// A line on stderr that is rewritten a few times a second, if stderr is a terminal: loss, tokens a
-// second, time left. It is gone when the object is, or while others write. If stderr is none, one
-// such line on stdout after two seconds, for whoever looks at a log.
+// A line on stderr with the loss, tokens a second and the time left. It is rewritten a few times a
+// second, and removed by the destructor and while other lines are printed. If stderr is not a
+// terminal, one such line goes to stdout after two seconds, for readers of a log.
 class LiveLine {
 public:
     LiveLine();
@@ -20,14 +20,14 @@ public:
 
     void show(const networks::Trainer& trainer);
     void clear();
-    // Tokens a second since it was made.
+    // Tokens a second since this object was made.
     double rate(const networks::Trainer& trainer) const;
 
 private:
     using Clock = std::chrono::steady_clock;
 
     bool is_terminal_, is_shown_ = false, has_begun_ = false, has_spoken_ = false;
-    uint64_t first_ = 0;  // the iteration at which it began
+    uint64_t first_ = 0;  // the first iteration of this run
     Clock::time_point start_, last_;
 };
 
@@ -35,7 +35,7 @@ private:
 std::string progress_text(const networks::Trainer& trainer, double rate);
 // "iteration 250: training 2.0512, held back 2.0834, the best so far"
 std::string evaluation_text(const networks::Trainer& trainer);
-// "best, of iteration 500: held back 1.8834"; trainer.has_best().
+// "best, of iteration 500: held back 1.8834". Requires trainer.has_best().
 std::string best_text(const networks::Trainer& trainer);
 
 }  // namespace minigpt::train

@@ -1,4 +1,4 @@
-// A whole run, as the command line asks for it.
+// A whole run with the options of the command line.
 #pragma once
 
 #include "train/options.h"
