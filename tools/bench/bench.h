@@ -9,19 +9,19 @@
 
 namespace minigpt::benchmarks {
 
-// A model of random weights of one of GPT-2's sizes: distil, 124M, 355M, 774M, 1558M, or tiny.
-// Its vocabulary has 50,257 tokens as GPT-2's has, of at most two bytes each. The same size and
+// Makes a model with random weights in one of GPT-2's sizes: distil, 124M, 355M, 774M, 1558M, or
+// tiny. Its vocabulary has 50,257 tokens, as GPT-2's, of at most two bytes each. The same size and
 // type give the same file. Holds the largest array in memory.
 void make_model(const std::string& size, ElementType type, const std::string& path);
 
 struct OpsOptions {
     size_t repeats = 5;
-    double seconds = 0.05;  // that one repeat takes at least
+    double seconds = 0.05;  // the least time of one repeat
     bool gemm_only = false;
 };
 
-// Times each op at the shapes of GPT-2 124M and prints a table: its time, its rate, and what part
-// that is of the fma peak or of the read bandwidth of the same run.
+// Times each op at the shapes of GPT-2 124M and prints a table: its time, its rate, and the rate as
+// a share of the fma peak or of the read bandwidth, measured in the same run.
 void run_ops(const OpsOptions& options, const Compute& compute);
 
 }  // namespace minigpt::benchmarks

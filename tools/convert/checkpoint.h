@@ -1,4 +1,4 @@
-// What every checkpoint format looks like to the rest of the program.
+// The common interface of all checkpoint formats.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace minigpt::convert {
 
-// An array as the checkpoint names it. `type` is what read() will give: nothing where the
-// format's own type, `dtype`, is none that a weight can have (such as the bytes of a mask).
+// An array with its name in the checkpoint. `type` is the type that read() returns. It is empty if
+// the format's own type, `dtype`, cannot be a weight's, such as the bytes of a mask.
 struct SourceTensor {
     std::string name;
     std::string dtype;
     std::optional<ElementType> type;
     std::vector<uint64_t> shape;
     uint64_t n_bytes = 0;       // in the file
-    bool is_quantized = false;  // groups of its numbers share a scale; read() gives what they mean
+    bool is_quantized = false;  // numbers share scales in groups; read() returns the real numbers
 };
 
-// What a checkpoint says of its model. A reader leaves unset what its format does not tell, and
-// sets what the format implies.
+// The configuration that a checkpoint states. A reader sets what the format states or implies, and
+// leaves the rest unset.
 struct SourceConfig {
     std::optional<uint64_t> n_rows;   // of the token table
-    std::optional<uint64_t> n_vocab;  // where the format counts the rows that are tokens
+    std::optional<uint64_t> n_vocab;  // if the format counts the rows that are tokens
     std::optional<uint64_t> n_ctx, n_embd, n_head, n_layer;
     std::optional<uint64_t> n_ff;  // unset: 4 n_embd
     std::optional<double> layer_norm_epsilon;
@@ -40,7 +40,7 @@ struct SourceConfig {
     std::optional<uint64_t> eos;  // a token id
 };
 
-// Memory that is used again for tensor after tensor.
+// Memory that is reused for every tensor.
 class Scratch {
 public:
     // Errors: out_of_memory.
@@ -58,32 +58,32 @@ class Checkpoint {
 public:
     virtual ~Checkpoint() = default;
 
-    // Reads tensor `index` whole and describes it. A reader whose tensors are packed or strided
-    // gives f32 or strides; dimensions of 1 beyond the second are dropped. `array` points into
-    // `scratch`. Errors: io, bad_file, out_of_memory.
+    // Reads the whole tensor `index` and describes it in `array`, which points into `scratch`.
+    // Packed or strided tensors are returned as f32 or with strides. Dimensions of 1 beyond the
+    // second are dropped. Errors: io, bad_file, out_of_memory.
     virtual Status read(size_t index, Scratch* scratch, ArrayView* array) = 0;
 
     std::string format;                // "safetensors"
-    std::vector<std::string> files;    // all it is made of, the configuration too
-    const Dialect* dialect = nullptr;  // how its tensors are named
+    std::vector<std::string> files;    // all its files, including the configuration
+    const Dialect* dialect = nullptr;  // the tensors' naming scheme
     std::vector<SourceTensor> tensors;
     SourceConfig config;
     Vocabulary vocabulary;
     std::string read_types = "F32, F16 or BF16";  // the formats' types that read() takes
-    std::vector<std::string> notes;               // what a user should know, a line each
+    std::vector<std::string> notes;               // notes for the user, a line each
 };
 
 struct OpenOptions {
     std::string vocab;  // where the vocabulary is; empty: beside the checkpoint
-    // What a checkpoint may leave unsaid.
+    // For checkpoints that do not state it.
     std::optional<uint64_t> n_head;
     std::optional<Activation> activation;
 };
 
-// Opens a file, or the one checkpoint in a folder, of whatever format its content shows.
+// Opens a file, or the only checkpoint in a folder. The format is detected from the content.
 //
-// Errors: io, bad_file (with the file inside the folder; an option that contradicts it),
-// not_supported (what a format may have and this program does not read).
+// Errors: io, bad_file (with the file inside the folder; also for an option that contradicts it),
+// not_supported (a feature of the format that this program does not read).
 Status open_checkpoint(const std::string& path, const OpenOptions& options,
                        std::unique_ptr<Checkpoint>* checkpoint);
 

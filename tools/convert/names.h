@@ -1,4 +1,4 @@
-// How a checkpoint's tensor names become ours: one table for each dialect.
+// Maps a checkpoint's tensor names to ours: one table for each dialect.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,16 @@ namespace minigpt::convert {
 
 enum class Role {
     parameter,
-    causal_mask,  // [1, 1, n_ctx, n_ctx]: carries nothing
-    scalar,       // one number: carries nothing
+    causal_mask,  // [1, 1, n_ctx, n_ctx]; ignored
+    scalar,       // one number; ignored
 };
 
-// `source` and `target` may hold {i}, the layer; `source` may hold (a|b|c), one of these. `part`:
-// 1, 2, 3 for the query, key and value parts of a c_attn that is kept in three pieces.
-// `transposed`: the source's two dimensions are the other way round than tensor_spec's (a Linear's
-// [n_out, n_in]).
+// `source` and `target` may contain {i}, the layer; `source` may contain (a|b|c), one of these.
+// `part`: 1, 2, 3 for query, key and value if c_attn is stored in three pieces. `transposed`: the
+// source's two dimensions are in the other order than tensor_spec's, as a Linear's [n_out, n_in].
 struct NameRule {
     const char* source;
-    const char* target;  // a name of tensor_spec; nullptr where the role is no parameter
+    const char* target;  // a name of tensor_spec; nullptr if the role is not a parameter
     bool transposed;
     Role role;
     unsigned part = 0;
@@ -28,19 +27,19 @@ struct NameRule {
 
 struct Dialect {
     const char* name;
-    const char* const* prefixes;  // [n_prefixes]: each may lead any name, once, in this order
+    const char* const* prefixes;  // [n_prefixes]: each may begin any name, once, in this order
     size_t n_prefixes;
     const NameRule* rules;  // [n_rules]
     size_t n_rules;
 };
 
 extern const Dialect kHuggingFace;
-// Models written with torch.nn.Linear, [n_out, n_in], under any of the names that such models use:
-// nanoGPT, minGPT and others.
+// Models that use torch.nn.Linear, [n_out, n_in], under any of their usual names: nanoGPT, minGPT
+// and others.
 extern const Dialect kLinear;
 
 extern const Dialect kGguf;
-// ggml's GPT-2 files have their matrices [n_in, n_out] but for mlp/c_proj, or all [n_out, n_in].
+// ggml's GPT-2 files. Matrices are [n_in, n_out] except mlp/c_proj, or all are [n_out, n_in].
 extern const Dialect kGgml;
 extern const Dialect kGgmlLinear;
 extern const Dialect kOpenAi;
@@ -49,10 +48,10 @@ extern const Dialect kLlmC;
 struct Match {
     const NameRule* rule;
     std::optional<uint64_t> layer;
-    std::string target;  // {i} filled in
+    std::string target;  // with {i} replaced
 };
 
-// The rule that a name follows; nothing where it is none of the dialect's.
+// The rule that matches a name; nothing if no rule of the dialect does.
 std::optional<Match> match(const Dialect& dialect, const std::string& name);
 
 }  // namespace minigpt::convert

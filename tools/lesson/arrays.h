@@ -1,4 +1,4 @@
-// The library's ops on small matrices that own their numbers.
+// The library's ops for small matrices that own their numbers.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Matrix {
     std::vector<float> x;
 };
 
-// 64-byte aligned memory for an op, as large as the largest that was asked for.
+// 64-byte aligned memory for ops, as large as the largest request so far.
 class Workspace {
 public:
     ~Workspace();
@@ -40,17 +40,17 @@ private:
     size_t n_bytes_ = 0;
 };
 
-// What the lessons compute with. Each throws tools::Error where an op refuses.
+// The ops that the lessons use. Each throws tools::Error if the op returns an error.
 class Math {
 public:
     explicit Math(const Compute& compute) : compute_(compute) {}
     const Compute& compute() const { return compute_; }
 
-    // c = a b, a [m, k]; b [k, n], or [n, k] where it is transposed. The same, into rows of c.
+    // c = a b, a [m, k]; b [k, n], or [n, k] if transposed. The second writes into rows of c.
     Matrix product(const Matrix& a, const Matrix& b, Operand b_is = Operand::plain);
     void product(Matrix* c, const Matrix& a, const Matrix& b, Operand b_is = Operand::plain);
 
-    // Row i is a softmax over keys j <= n_past + i; kAllKeys hides none.
+    // Row i is a softmax over keys j <= n_past + i; with kAllKeys no key is masked.
     Matrix softmax(const Matrix& scores, size_t n_past);
     static constexpr size_t kAllKeys = size_t{1} << 20;
 
@@ -70,11 +70,11 @@ Matrix transposed(const Matrix& a);
 Matrix row_of(const Matrix& a, size_t i);
 // Columns col ... col + n_cols - 1.
 Matrix columns(const Matrix& a, size_t col, size_t n_cols);
-// Matrices of as many rows beside each other, or of as many columns under each other.
+// Joins matrices side by side (equal numbers of rows), or one below the other (equal columns).
 Matrix beside(const std::vector<Matrix>& parts);
 Matrix stacked(const std::vector<Matrix>& parts);
 
-// Uniform numbers of mean 0 and this standard deviation.
+// Uniform random numbers with mean 0 and this standard deviation.
 Matrix random_matrix(size_t n_rows, size_t n_cols, float deviation, Random* random);
 
 // Row sums in float64, [n_rows].

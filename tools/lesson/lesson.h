@@ -8,7 +8,7 @@
 
 namespace minigpt::lesson {
 
-// Each checks what it says, and throws tools::Error where that does not hold.
+// Each lesson checks its claims and throws tools::Error if one fails.
 void no_weights(Page& page);
 void query_key_value(Page& page);
 void mask(Page& page);
@@ -23,12 +23,12 @@ struct Lesson {
     const char* name;
     const char* summary;
     void (*teach)(Page& page);
-    bool only_by_name = false;  // takes longer than one who asks for no lesson may want to wait
+    bool only_by_name = false;  // takes long, so it runs only when it is named
 };
 extern const std::vector<Lesson> kLessons;
 
-// The program: exit status 0, 1 (a claim does not hold, or something was refused) or 2 (the
-// command line). args: what follows the program's name. write: where lessons go.
+// Runs the program. Returns the exit status: 0, 1 (a claim failed, or something was refused) or 2
+// (the command line was wrong). args: the words after the program's name. write: prints lessons.
 int run(const std::vector<std::string>& args, const std::vector<Lesson>& lessons,
         const Page::Write& write);
 

@@ -1,4 +1,4 @@
-// The parts of the returns desk: models that are trained, and a look into one.
+// The parts of the returns desk lesson: training models, and a look inside one.
 #pragma once
 
 #include <memory>
@@ -12,27 +12,27 @@
 
 namespace minigpt::lesson {
 
-// A model that was trained, and what it does with replies that it has not seen.
+// A trained model, and its results on replies that it has not seen.
 struct Trained {
     std::string name;
     std::unique_ptr<networks::Trainer> trainer;
     double train_loss = 0, val_loss = 0, seconds = 0;
-    double right_next = 0;  // probability of the right character after "window, so ", the mean
+    double right_next = 0;  // mean probability of the right character after "window, so "
     double least_next = 1;
     double early_right_next = 0;      // right_next after a quarter of the training
     size_t n_right = 0, n_wrong = 0;  // of the sampled replies
     Names samples;
 };
 
-// Trains up to an iteration, or to the end; the line says how far it is.
+// Trains up to an iteration, or to the end, and shows the progress in a line.
 void train_until(size_t iteration, const std::string& name, networks::Trainer* trainer,
                  tools::ProgressLine* line);
 
-// The reply's beginning, up to and with the word that decides.
+// The beginning of the reply, including the word that decides.
 std::string decided_beginning(const networks::Reply& reply);
 
-// The attention row of the deciding position, printed, claimed and drawn. attention: of one layer;
-// asked: replies with a window, of both kinds.
+// Prints and draws the attention row of the deciding position, and checks claims about it.
+// attention: of one layer; asked: replies with a window, of both kinds.
 void show_attention(Page& page, const Trained& attention,
                     const std::vector<networks::Reply>& asked);
 

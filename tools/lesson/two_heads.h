@@ -5,7 +5,7 @@
 
 namespace minigpt::lesson {
 
-// As modules and as one product, and what keeps the two heads apart: the softmax of each.
+// Computes them as separate modules and as one product. Only the softmax is separate for each head.
 void show_two_heads(Page& page);
 
 }  // namespace minigpt::lesson

@@ -1,4 +1,4 @@
-// The six words of the first lessons, their vectors and weights: made by hand, in whole numbers.
+// The six words of the first lessons, with their vectors and weights: hand-made whole numbers.
 #pragma once
 
 #include "lesson/arrays.h"
@@ -7,7 +7,7 @@
 namespace minigpt::lesson {
 
 extern const Names kWords;     // [T]
-extern const Names kFeatures;  // [n_embd]: what a word's numbers say
+extern const Names kFeatures;  // [n_embd]: the meaning of a word's numbers
 extern const Names kChannels;  // [head_dim]
 
 Matrix word_vectors();                  // x, [T, n_embd]

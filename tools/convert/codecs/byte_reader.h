@@ -1,4 +1,4 @@
-// Reads a file from its front to its back, number by number.
+// Reads a file from start to end, number by number.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace minigpt::convert {
 
 using namespace tools;
 
-// Fetches a window of the file at a time. What it reads are a header's numbers and texts, so it
-// has two bounds: `max_bytes` for all that is passed over, and `max_text` for all the texts that
-// are kept. Past either, and past the file's end, it fails with bad_file.
+// Fetches one window of the file at a time. It is for the numbers and texts of headers, so it has
+// two bounds: `max_bytes` for all bytes it passes, `max_text` for all texts it returns. It fails
+// with bad_file past either bound and past the end of the file.
 class ByteReader {
 public:
     ByteReader(const File* file, uint64_t max_bytes, uint64_t max_text);
@@ -29,7 +29,7 @@ public:
     }
     Status text(uint64_t n_bytes, std::string* text);
     Status skip(uint64_t n_bytes);
-    // Goes on at `offset`; the distance counts for neither bound.
+    // Continues at `offset`. Skipped bytes do not count for either bound.
     void seek(uint64_t offset) { at_ = offset; }
 
 private:
@@ -39,7 +39,7 @@ private:
     uint64_t at_ = 0;
     uint64_t bytes_left_, text_left_;
     std::vector<char> window_;
-    uint64_t window_at_ = 0;  // of its first byte
+    uint64_t window_at_ = 0;  // the offset of its first byte
 };
 
 }  // namespace minigpt::convert

@@ -1,4 +1,4 @@
-// Unpacking of deflated data (RFC 1951), into memory of a known size.
+// Unpacks deflated data (RFC 1951) into memory of a known size.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@ struct Deflated {
     uint64_t offset, n_bytes;
 };
 
-// Unpacks all of it to out [n_out]; that many bytes must come out, and no input may be left.
-// Allocates nothing but a window of the input; time is linear in n_bytes and n_out.
+// Unpacks all data to out [n_out]. It must give exactly n_out bytes and use all input. Allocates
+// only a window of the input. Time is linear in n_bytes and n_out.
 //
-// Errors: io; bad_file: what RFC 1951 does not have, another length, far more blocks than n_out
-// bytes need.
+// Errors: io; bad_file: data that RFC 1951 does not allow, another length, far more blocks than
+// n_out bytes need.
 Status inflate(const Deflated& from, unsigned char* out, size_t n_out);
 
-// Unpacks the first n_out bytes, and looks at nothing after.
+// Unpacks the first n_out bytes and ignores the rest.
 Status inflate_first(const Deflated& from, unsigned char* out, size_t n_out);
 
-// The most that n_bytes of deflated data can become: 258 bytes for each two bits.
+// The most bytes that n_bytes of deflated data can unpack to: 258 bytes for each two bits.
 constexpr uint64_t kMaxInflation = 1032;
 
 }  // namespace minigpt::convert

@@ -1,4 +1,4 @@
-// A strict reader of JSON (RFC 8259) that builds no tree: the caller walks the values in order.
+// A strict reader of JSON (RFC 8259). It builds no tree: the caller reads the values in order.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace minigpt::convert {
 
-// A cursor over a JSON text, which must outlive it. Each call reads one value, whole.
+// A cursor over a JSON text, which must outlive it. Each call reads one whole value.
 //
 //     Json json(text, n_bytes);
 //     MINIGPT_TRY(json.object([&](const std::string& key) {
@@ -18,9 +18,9 @@ namespace minigpt::convert {
 //     }));
 //     MINIGPT_TRY(json.end());
 //
-// Refused, with the byte offset: what the grammar does not have, invalid UTF-8, halves of
-// surrogate pairs, a name twice in one object, nesting deeper than kMaxDepth. Numbers are exact
-// or refused: 1024.0 is no whole number, and 2^64 is no u64.
+// Errors, with the byte offset: text outside the grammar, invalid UTF-8, halves of surrogate pairs,
+// a name twice in one object, nesting deeper than kMaxDepth. Numbers are exact or refused: 1024.0
+// is not a whole number, and 2^64 is not a u64.
 class Json {
 public:
     enum class Type { object, array, string, number, boolean, null };
@@ -41,7 +41,7 @@ public:
     Status boolean(bool* value);
     Status null();
     Status skip();
-    // Only white space is left.
+    // Checks that only white space is left.
     Status end();
 
 private:

@@ -1,5 +1,5 @@
-// Python's pickles (PEP 307, PEP 3154; CPython's pickletools), read as data. Nothing is executed:
-// a call is kept as the name of what is called and its arguments.
+// Reads Python's pickles (PEP 307, PEP 3154; CPython's pickletools) as data. Nothing is executed:
+// for a call it keeps the name of the function and the arguments.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace minigpt::convert {
 
 using namespace tools;
 
-// Bytes that are fetched when they are needed, and kept.
+// Bytes that are fetched when needed, and then kept.
 class PickleBytes {
 public:
     // A part of a file, which must stay open.
@@ -23,7 +23,7 @@ public:
         : file_(file), offset_(offset), n_bytes_(n_bytes) {}
     explicit PickleBytes(std::string bytes) : n_bytes_(bytes.size()), bytes_(std::move(bytes)) {}
 
-    // Makes bytes at ... at + n - 1 present. Errors: bad_file where they end before; io.
+    // Fetches bytes at ... at + n - 1. Errors: bad_file if the bytes end before; io.
     Status need(size_t at, uint64_t n);
     const char* data() const { return bytes_.data(); }
 
@@ -33,20 +33,20 @@ private:
     std::string bytes_;
 };
 
-// What a pickle may name.
+// A global name that a pickle may use.
 struct PickleGlobal {
     enum class Kind {
-        dict,      // a call makes a dictionary
-        record,    // an object whose state is kept
-        function,  // a call is kept as it is
-        value,     // a name that nobody calls
+        dict,      // a call creates a dictionary
+        record,    // an object; its state is kept
+        function,  // a call is kept with its arguments
+        value,     // a name that is not called
     };
     const char* name;  // "torch._utils _rebuild_tensor_v2": module, space, name
     Kind kind;
 };
 
-// A value: a node of the graph that the pickle describes. Values may be shared, and may even hold
-// themselves, so a walk must have a bound of its own.
+// A value: a node of the graph that the pickle describes. Values may be shared and may even contain
+// themselves, so every walk over them needs a limit.
 using PickleValue = uint32_t;
 
 enum class PickleKind : uint8_t {
@@ -64,19 +64,19 @@ enum class PickleKind : uint8_t {
     global,
     call,        // of a function, with its arguments
     record,      // an object with a state
-    persistent,  // something outside the pickle, with its identity
+    persistent,  // an object outside the pickle, with its identity
 };
 
-// Reads pickles, one after the other from the same bytes; values of all of them stay valid.
+// Reads pickles one after the other from the same bytes. Values of all of them stay valid.
 class Pickle {
 public:
-    // globals [n_globals] must outlive the reader: all that a pickle may name.
+    // globals [n_globals]: the only names that a pickle may use. They must outlive the reader.
     Pickle(PickleBytes bytes, const PickleGlobal* globals, size_t n_globals);
 
-    // Reads the pickle at `at()`, and moves past it.
+    // Reads the pickle at `at()` and moves past it.
     //
     // Errors, each with the opcode's name and place: an opcode that no checkpoint has, a global
-    // that is not allowed (with its name), values that are missing or of the wrong kind, more than
+    // that is not allowed (with its name), missing values or values of the wrong kind, more than
     // kMaxBytes bytes or kMaxNodes values, the end of the bytes.
     Status read(PickleValue* root);
     size_t at() const { return at_; }
@@ -86,21 +86,21 @@ public:
 
     PickleKind kind(PickleValue value) const { return nodes_[value].kind; }
     bool is(PickleValue value, PickleKind kind) const { return nodes_[value].kind == kind; }
-    // Of a text, bytes or a big integer (little-endian, two's complement).
+    // The contents of a text, bytes or a big integer (little-endian, two's complement).
     std::string text(PickleValue value) const;
-    // Of an integer or a boolean; nothing for other kinds.
+    // The value of an integer or a boolean; nothing for other kinds.
     std::optional<int64_t> integer(PickleValue value) const;
     double real(PickleValue value) const;
-    // Of a tuple, list or set; of a dictionary: key, value, key, value.
+    // The items of a tuple, list or set; for a dictionary: key, value, key, value.
     const std::vector<PickleValue>& items(PickleValue value) const;
-    // Of a global, a call or a record: which of the globals.
+    // For a global, a call or a record: which of the globals it is.
     const PickleGlobal* global(PickleValue value) const { return &globals_[nodes_[value].a]; }
-    // A call's arguments, a tuple; a persistent's identity; a record's state, none without one.
+    // A call's arguments (a tuple), a persistent's identity, or a record's state (or none).
     PickleValue inner(PickleValue value) const { return nodes_[value].b; }
     // All persistents, in the order of the pickle.
     const std::vector<PickleValue>& persistents() const { return persistents_; }
 
-    // The value of a text key in a dictionary; nothing where it is not there. The last counts.
+    // The value of a text key in a dictionary, the last one if there are several; else nothing.
     std::optional<PickleValue> find(PickleValue dict, const char* key) const;
     // For messages: "a list".
     const char* kind_name(PickleValue value) const;
@@ -153,7 +153,7 @@ private:
     std::vector<size_t> marks_;  // the stack's height at each
 };
 
-// The opcode's name in pickletools; "opcode 0xff" for what is none.
+// The opcode's name in pickletools; "opcode 0xff" for an unknown one.
 std::string pickle_opcode_name(unsigned char op);
 
 }  // namespace minigpt::convert

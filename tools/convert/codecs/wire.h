@@ -1,4 +1,4 @@
-// Bytes read one after another: varints, lengths, protobuf's fields.
+// Reads varints, lengths and protobuf's fields from bytes.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace minigpt::convert {
 
-// A cursor over bytes that must outlive it. Each call moves past what it read, or returns false
-// where the bytes end before.
+// A cursor over bytes, which must outlive it. Each call moves past what it reads. It returns false
+// if the bytes end too early.
 class Wire {
 public:
     Wire(const void* data, size_t n_bytes)
@@ -34,7 +34,7 @@ public:
         return true;
     }
 
-    // 7 bits a byte, lowest first; false, too, where it has over 64 bits.
+    // A varint: 7 bits a byte, lowest first. Also returns false if it has over 64 bits.
     bool varint(uint64_t* value) {
         *value = 0;
         for (unsigned shift = 0; shift < 70; shift += 7) {

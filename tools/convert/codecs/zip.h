@@ -1,5 +1,5 @@
-// The directory of a zip archive (PKWARE's APPNOTE 6.3.10, sections 4.3 and 4.5.3), which PyTorch
-// and NumPy keep their arrays in.
+// The directory of a zip archive (PKWARE's APPNOTE 6.3.10, sections 4.3 and 4.5.3). PyTorch and
+// NumPy store arrays in zip archives.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ struct ZipEntry {
     unsigned method = 0;
     uint32_t crc32 = 0;         // of the unpacked bytes
     uint64_t n_bytes = 0;       // unpacked
-    uint64_t packed_bytes = 0;  // in the file; n_bytes where it is stored
+    uint64_t packed_bytes = 0;  // in the file; n_bytes if it is stored without compression
     uint64_t offset = 0;        // of its data in the file
 };
 
-// Reads the directory, in its order; folders are left out. Zip64 sizes and data descriptors are
-// understood. Every entry lies inside the file and overlaps no other, and its two headers agree.
+// Reads the directory in its order, without folders. Supports Zip64 sizes and data descriptors.
+// Every entry must lie inside the file and overlap no other, and its two headers must agree.
 //
-// Errors: io; bad_file: no archive, cut, a name twice, sizes that lie; not_supported: encrypted
-// entries, an archive in several parts.
+// Errors: io; bad_file: not an archive, cut off, a name twice, wrong sizes; not_supported:
+// encrypted entries, an archive in several parts.
 Status read_zip_directory(const File& file, std::vector<ZipEntry>* entries);
 
 }  // namespace minigpt::convert

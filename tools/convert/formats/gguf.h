@@ -5,7 +5,8 @@
 //     u64      n_tensors, n_keys
 //     keys     text name, u32 kind of value, value
 //     tensors  text name, u32 n_dims, u64 dimensions (innermost first), u32 type, u64 offset
-//     data     each tensor at its offset from here, a multiple of general.alignment, as here is
+//     data     each tensor at its offset from the start of the data; the offset and the start are
+//              multiples of general.alignment
 //
 // A text is a u64 length and its bytes, an array a u32 kind, a u64 count and its elements.
 #pragma once
@@ -22,7 +23,7 @@
 
 namespace minigpt::convert {
 
-// A key's value; of the kinds that a GPT-2 needs.
+// A key's value, of one of the kinds that GPT-2 needs.
 struct GgufValue {
     enum class Kind { unsigned_int, signed_int, real, boolean, text, texts, ints, other };
     Kind kind = Kind::other;
@@ -43,15 +44,15 @@ struct GgufTensor {
 
 struct GgufFile {
     uint32_t version = 0;
-    std::map<std::string, GgufValue> keys;  // those that are_wanted() names
+    std::map<std::string, GgufValue> keys;  // only those for which is_wanted() holds
     std::vector<GgufTensor> tensors;
 };
 
-// Reads the keys and tensor infos, and checks where each tensor lies: inside the file, aligned,
-// overlapping no other and leaving nothing between but padding.
+// Reads the keys and tensor infos, and checks the place of each tensor: inside the file, aligned,
+// no overlaps, and only padding between.
 //
 // Errors: io; bad_file, with the key or tensor; not_supported: another version, the other byte
-// order, a type that is not known.
+// order, an unknown type.
 Status read_gguf_header(const File& file, GgufFile* out);
 
 }  // namespace minigpt::convert

@@ -13,14 +13,14 @@
 
 namespace minigpt::convert {
 
-// One file's directory. offsets[i]: where tensors[i] begins in the file.
+// One file's directory. offsets[i]: the offset of tensors[i] in the file.
 struct SafetensorsFile {
     std::vector<SourceTensor> tensors;
     std::vector<uint64_t> offsets;
 };
 
-// Reads and checks the header. Tensors must fill the data without a gap or an overlap, each as
-// long as its type and shape say. Errors: bad_file, io.
+// Reads and checks the header. Tensors must fill the data without gaps or overlaps. Each must have
+// the length that follows from its type and shape. Errors: bad_file, io.
 Status read_safetensors_header(const File& file, SafetensorsFile* out);
 
 }  // namespace minigpt::convert

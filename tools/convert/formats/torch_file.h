@@ -1,4 +1,4 @@
-// The two containers that torch.save has made: a zip archive (since PyTorch 1.6), and pickles
+// The two containers that torch.save writes: a zip archive (since PyTorch 1.6), and pickles
 // followed by raw storages ("legacy").
 //
 //     zip:     ROOT/data.pkl, ROOT/data/KEY for each storage, ROOT/version, perhaps ROOT/byteorder
@@ -22,19 +22,19 @@ struct TorchType {
     unsigned n_bytes;    // of one number
 };
 
-// A storage as the object names it: pieces of `numel` numbers from `first` on.
+// A storage as the object refers to it: pieces of `numel` numbers from `first` on.
 struct TorchStorageName {
     std::string key;
     const TorchType* type = nullptr;
-    uint64_t first = 0;  // not 0 in legacy files' views only
+    uint64_t first = 0;  // not 0 only for views in legacy files
     uint64_t numel = 0;
 };
 
-// Where a storage's bytes lie in the file.
+// The place of a storage's bytes in the file.
 struct TorchStorage {
     uint64_t offset = 0;
     uint64_t n_bytes = 0;
-    uint32_t crc32 = 0;  // 0: not known
+    uint32_t crc32 = 0;  // 0: unknown
 };
 
 struct TorchFile {
@@ -44,11 +44,11 @@ struct TorchFile {
 };
 
 // Reads a container's directory and its object. Errors: io; bad_file; not_supported (deflated
-// entries, big-endian numbers, what Pickle refuses).
+// entries, big-endian numbers, pickles that Pickle refuses).
 Status open_torch_zip(const File& file, TorchFile* out);
 Status open_torch_legacy(const File& file, TorchFile* out);
 
-// What a persistent value names.
+// The storage that a persistent value refers to.
 Status read_storage_name(const Pickle& pickle, PickleValue value, TorchStorageName* name);
 
 }  // namespace minigpt::convert

@@ -1,4 +1,4 @@
-// The numbers of a tensor, out of its storage.
+// Reads the numbers of a tensor from its storage.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@
 
 namespace minigpt::convert {
 
-// A tensor and where its storage lies in a file.
+// A tensor, and the place of its storage in a file.
 struct TorchSource {
-    size_t file = 0;  // which one
+    size_t file = 0;  // which of the files
     TorchTensor tensor;
     TorchStorage storage;
 };
 
-// Whether two are the same numbers of one storage.
+// Whether two tensors are the same numbers of one storage.
 bool same_place(const TorchSource& a, const TorchSource& b);
 
 // Reads tensors of one or two dimensions. A storage's checksum is verified when it is first used.
@@ -25,12 +25,12 @@ class TorchReader {
 public:
     size_t add_file(const std::string& path);
 
-    // Reads the whole tensor; f64 becomes f32, rounded. `array` points into `scratch` and has the
-    // tensor's strides, or its own where the numbers lie far apart in the file. dims: its shape
+    // Reads the whole tensor; f64 is rounded to f32. `array` points into `scratch`. It has the
+    // tensor's strides, or new ones if the numbers lie far apart in the file. dims: the shape
     // without dimensions of 1 beyond the second.
     Status read(const TorchSource& source, const std::vector<uint64_t>& dims, Scratch* scratch,
                 ArrayView* array);
-    // Reads it packed, row-major, to `out`, of numel numbers of bytes_of(*type) bytes each.
+    // Reads it packed, row-major, to `out`: numel numbers of bytes_of(*type) bytes each.
     Status read_packed(const TorchSource& source, const std::vector<uint64_t>& dims,
                        unsigned char* out);
     // An open file. Errors: io, with its name.
@@ -48,7 +48,7 @@ private:
     Scratch packed_;
 };
 
-// What a weight of this type is read as; nothing for integers.
+// The type that a weight of this type is read as; nothing for integers.
 std::optional<ElementType> torch_element_type(const TorchType& type);
 
 }  // namespace minigpt::convert
