@@ -67,8 +67,9 @@ std::string wrong_output(const Options& options);
 // output.
 void describe(const Checkpoint& checkpoint, Report* report);
 
-// The report as lines for the user; one line; two of the values. Characters that would end or hide
-// a line become '?'.
+// text_of: the report as lines for the user. report_line: one such line. config_text and
+// vocabulary_text: the values of two of the lines. Characters that would end or hide a line become
+// '?'.
 std::string text_of(const Report& report, const Options& options);
 std::string report_line(const char* name, std::string value);
 std::string config_text(const Config& config);

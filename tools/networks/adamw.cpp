@@ -7,18 +7,19 @@
 namespace minigpt::networks {
 namespace {
 
-// Numbers that are one unit of work. A sum goes over each in the lanes' order, then over all.
+// Numbers in one unit of work. A sum adds up each unit in the order of the lanes, and then the
+// units.
 constexpr size_t kChunk = 8192;
 
 struct Step {
-    float scale;  // of gradients: the clipping
+    float scale;  // multiplies the gradients: the clipping
     float beta1, beta2;
     float rate;  // lr / (1 - beta1^t)
     float root;  // 1 / sqrt(1 - beta2^t)
     float keep;  // 1 - lr * weight_decay
 };
 
-// x^n by multiplications alone.
+// x^n, with multiplications only.
 double power(double x, size_t n) {
     double result = 1;
     for (; n > 0; n >>= 1, x *= x) {
@@ -39,7 +40,7 @@ void update(float* w, float* m, float* v, const float* g, size_t n, const Step& 
     });
 }
 
-// f(unit) on the threads of `compute`.
+// Calls f(unit) on the threads of `compute`.
 template <typename F>
 void for_each_chunk(const Compute& compute, size_t n, F&& f) {
     run_units(
@@ -49,7 +50,7 @@ void for_each_chunk(const Compute& compute, size_t n, F&& f) {
 
 }  // namespace
 
-// Taylor's series of sin around the middle, where 13 terms leave less than 1e-17.
+// The Taylor series of sin around the middle. 13 terms leave an error below 1e-17.
 double cosine(double x) {
     constexpr double kHalfPi = 1.57079632679489661923;
     double y = kHalfPi - x, term = y, sum = y;
@@ -108,7 +109,7 @@ double AdamW::step(size_t iteration) {
     step.rate = static_cast<float>(lr / (1 - power(beta1, iteration + 1)));
     step.root = static_cast<float>(1 / std::sqrt(1 - power(beta2, iteration + 1)));
     step.keep = static_cast<float>(1 - lr * static_cast<double>(config_.weight_decay));
-    // Chunks of tensors, which decay or not.
+    // Each chunk lies in one tensor. Tensors have weight decay or not.
     struct Chunk {
         size_t begin, n;
         bool decays;

@@ -1,5 +1,6 @@
-// The optimizer: Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2,
-// with the gradient clipped before (Pascanu et al. 2013), a warm-up and a cosine.
+// The optimizer, AdamW: Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization",
+// algorithm 2. The gradient is clipped before (Pascanu et al. 2013). The learning rate has a
+// warm-up and a cosine.
 #pragma once
 
 #include "minigpt/compute.h"
@@ -8,20 +9,20 @@
 
 namespace minigpt::networks {
 
-// cos(x) for x in [0, pi], within 1e-15 of the truth; the same on every machine.
+// cos(x) for x in [0, pi], within 1e-15 of the exact value; the same on every machine.
 double cosine(double x);
 
-// The learning rate of an iteration, which are counted from 0: linear up to lr in n_warmup, then
-// half a cosine down to lr_end * lr in the last.
+// The learning rate of an iteration; iterations count from 0. It rises linearly to lr during
+// n_warmup iterations, then falls by half a cosine to lr_end * lr in the last iteration.
 double learning_rate(const TrainConfig& config, size_t iteration);
 
 class AdamW {
 public:
-    // Its means begin as zeros. `parameters` and `compute` must outlive it. Throws bad_alloc.
+    // The means begin as zeros. `parameters` and `compute` must outlive it. Throws bad_alloc.
     AdamW(const TrainConfig& config, Parameters& parameters, const Compute& compute);
 
-    // Iteration `iteration`'s step along the gradients, which are left as they are. Returns their
-    // norm before clipping; if it is not a finite number, nothing is changed.
+    // Updates the parameters by the step of iteration `iteration`. The gradients are not changed.
+    // Returns their norm before clipping. If that is not finite, nothing is changed.
     double step(size_t iteration);
 
     // The running means of the gradient and of its square. [parameters.size()]

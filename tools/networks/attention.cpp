@@ -1,4 +1,4 @@
-// Attention of one sequence: forward by the library, backward by hand.
+// Attention of one sequence: forward by the library's op, backward written by hand.
 #include <cmath>
 #include <cstring>
 
@@ -8,14 +8,14 @@
 namespace minigpt::networks {
 namespace {
 
-// Rows whose score gradients are made together; with a mask the keys after them are left out.
+// Rows whose score gradients are computed together. With a mask, the keys after them are left out.
 constexpr size_t kBlockRows = 64;
 
 float scale_of(const AttentionShape& shape) {
     return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.head_dim)));
 }
 
-// The library's op wants queries, keys and values apart.
+// Splits qkv: the library's op needs queries, keys and values as separate arrays.
 void forward_masked(Worker& worker, float* out, float* probs, const float* qkv,
                     const AttentionShape& shape) {
     const size_t n_embd = shape.n_embd();
@@ -75,8 +75,8 @@ void attention_forward(Worker& worker, float* out, float* probs, const float* qk
     (shape.mask ? forward_masked : forward_unmasked)(worker, out, probs, qkv, shape);
 }
 
-// Of out = p v and p = softmax(q k^T scale), a block of rows at a time: d_v = p^T d_out,
-// d_p = d_out v^T, d_q = d_s k, d_k = d_s^T q. The sums over rows go on from block to block.
+// The backward pass of out = p v, p = softmax(q k^T scale), a block of rows at a time: d_v = p^T
+// d_out, d_p = d_out v^T, d_q = d_s k, d_k = d_s^T q. Sums over rows continue from block to block.
 void attention_backward(Worker& worker, float* d_qkv, const float* d_out, const float* probs,
                         const float* qkv, const AttentionShape& shape) {
     const size_t n = shape.n_tokens, dim = shape.head_dim, n_embd = shape.n_embd(), ld = 3 * n_embd;

@@ -10,7 +10,7 @@ Status check_size(const char* name, size_t value, size_t least, size_t most) {
                          least, most);
 }
 
-// T: of the value, in which the ends are numbers, too: 1e-6f is less than 1e-6.
+// T: the value's type. The limits are compared in it, too: 1e-6f is less than 1e-6.
 template <typename T>
 Status check_number(const char* name, T value, T least, T most) {
     if (value >= least && value <= most)

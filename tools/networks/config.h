@@ -1,4 +1,4 @@
-// What is trained, and how.
+// The configuration of a model and its training.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +18,27 @@ struct TrainConfig {
     size_t n_layer = 4;
     size_t n_head = 4;
     size_t n_embd = 128;
-    size_t n_ctx = 128;  // tokens of a sequence, in training too; of an mlp: targets of a sequence
-    size_t window = 8;   // mlp
-    bool mask = true;    // false: every position sees those after it, which it has to predict
+    size_t n_ctx = 128;  // tokens of a training sequence; for an mlp: targets of a sequence
+    size_t window = 8;   // mlp only
+    bool mask = true;    // false: a position also sees later ones, even the one it has to predict
 
-    size_t n_batch = 16;  // sequences an iteration
+    size_t n_batch = 16;  // sequences in an iteration
     size_t n_iters = 2000;
-    float lr = 2e-3f;       // after the warm-up; a cosine takes it down to lr_end
-    float lr_end = 0.1f;    // times lr
+    float lr = 2e-3f;       // after the warm-up; then falls along a cosine
+    float lr_end = 0.1f;    // the last learning rate, as a multiple of lr
     size_t n_warmup = 100;  // iterations; at most a tenth of n_iters
     float beta1 = 0.9f, beta2 = 0.99f;
     float weight_decay = 0.1f;  // of matrices and tables
-    float clip = 1;             // the gradient's norm at most
-    float dropout = 0;          // of the embedding and of what each sublayer adds; gpt only
+    float clip = 1;             // the largest norm of the gradient
+    float dropout = 0;          // on the embedding and on each sublayer's output; gpt only
     uint64_t seed = 1;
 
-    double val = 0.1;           // the share of the text, its end, that is held back
+    double val = 0.1;           // the share of the text, at its end, that is held back
     size_t eval_every = 250;    // iterations
-    size_t eval_windows = 256;  // of the held-back text at most, evenly spread
+    size_t eval_windows = 256;  // most windows of the held-back text, evenly spread
 };
 
-// Of every field. Errors: bad_argument with the option's name, what was found and what was
+// Checks every field. Errors: bad_argument with the option's name, what was found and what was
 // expected.
 Status check(const TrainConfig& config);
 

@@ -8,7 +8,7 @@
 namespace minigpt::networks {
 
 Status Vocabulary::of_characters(const std::string& text) {
-    std::set<std::string> characters;  // UTF-8 sorts as code points do
+    std::set<std::string> characters;  // the order of UTF-8 strings is that of code points
     for (size_t at = 0; at < text.size();) {
         tools::Utf8Piece piece = tools::utf8_piece(text, at);
         if (!piece.is_valid)

@@ -7,12 +7,13 @@
 namespace minigpt::networks {
 namespace {
 
-// The scratch memory of a thread: as much as the largest op of a step needs.
+// The scratch memory of a thread: as large as the largest op of a step needs.
 size_t scratch_floats(const TrainConfig& c) {
     return AttentionShape{c.n_ctx, c.n_head, c.n_embd / c.n_head, c.mask}.scratch();
 }
 
-// GPT-2's: Radford et al. 2019, sec. 2.3; what ends in the residual stream is scaled by its depth.
+// GPT-2's initialization: Radford et al. 2019, sec. 2.3. Projections into the residual stream are
+// scaled by the depth.
 Start start_of(const TensorSpec& spec, size_t n_layer) {
     std::string name = spec.name;
     auto ends = [&](const char* with) {
@@ -121,7 +122,7 @@ void Gpt::embed(const Block& block, const Dropouts& dropouts) {
     }
 }
 
-// x = from + branch, of which some numbers are dropped.
+// x = from + branch, with dropout on branch.
 void Gpt::add_branch(float* x, const float* from, float* branch, const Dropout& dropout,
                      const Block& block) {
     const size_t begin = block.row() * config_.n_embd, n = block.n_rows() * config_.n_embd;
@@ -195,7 +196,8 @@ double Gpt::loss(const Batch& batch) {
     return sum_of(losses_, batch.n_rows());
 }
 
-// Each row's loss; backward: and the gradient of their mean in place of the logits.
+// Computes each row's loss. If `backward`, the logits are replaced by the gradient of the mean
+// loss.
 void Gpt::losses_of(const Block& block, Worker& worker, bool backward) {
     const float share = 1 / static_cast<float>(block.batch.n_rows());
     for (size_t s = block.seq; s < block.seq + block.n_seq; ++s) {

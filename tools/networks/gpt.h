@@ -1,4 +1,4 @@
-// GPT-2 to be trained: the forward pass that keeps what the backward pass needs.
+// GPT-2 for training. The forward pass keeps the activations that the backward pass needs.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace minigpt::networks {
 
-// The shape as a weight file has it.
+// The shape in the form of a weight file's configuration.
 Config model_config(const TrainConfig& config, size_t n_vocab);
 
 class Gpt : public Network {
@@ -22,39 +22,39 @@ public:
     void logits_after(float* logits, const int32_t* ids, size_t n_ids) override;
     double flops_per_token() const override;
 
-    // The attention of the latest logits_after: row `row` of a layer's head, over all positions
-    // of the text that was read. [n_read]
+    // The attention weights of the latest logits_after: row `row` of one head of a layer, over all
+    // positions of the text that was read. [n_read]
     const float* attention_row(size_t layer, size_t head, size_t row) const;
 
 private:
-    // Offsets of a layer's tensors among the parameters.
+    // The offsets of a layer's tensors in the parameters.
     struct Layer {
         size_t ln_1_w, ln_1_b, attn_w, attn_b, attn_proj_w, attn_proj_b;
         size_t ln_2_w, ln_2_b, fc_w, fc_b, mlp_proj_w, mlp_proj_b;
     };
-    // What the forward pass of a layer leaves. Rows are sequence by sequence.
+    // The activations that a layer's forward pass keeps. Rows are ordered by sequence.
     struct Kept {
-        Floats x;      // [n_rows, n_embd]; what comes in
+        Floats x;      // [n_rows, n_embd]; the layer's input
         Floats ln_1;   // [n_rows, n_embd]
         Floats qkv;    // [n_rows, 3 n_embd]
         Floats probs;  // [n_seq, n_head, length, length]
-        Floats mix;    // [n_rows, n_embd]; of the values
+        Floats mix;    // [n_rows, n_embd]; the weighted sums of values
         Floats x_mid;  // [n_rows, n_embd]; after attention
         Floats ln_2;   // [n_rows, n_embd]
         Floats fc;     // [n_rows, n_ff]
         Floats act;    // [n_rows, n_ff]; gelu(fc)
     };
-    // Gradients with respect to those, of one layer.
+    // Gradients with respect to these, of one layer.
     struct Gradients {
-        Floats x;                           // [n_rows, n_embd]; of the residual stream, so far
+        Floats x;                           // [n_rows, n_embd]; of the residual stream
         Floats ln_1, ln_2;                  // [n_rows, n_embd]
-        Floats normalized_1, normalized_2;  // [n_rows, n_embd]; layernorm_backward's
-        Floats attn, mlp;                   // [n_rows, n_embd]; of what the sublayers add
+        Floats normalized_1, normalized_2;  // [n_rows, n_embd]; see layernorm_backward
+        Floats attn, mlp;                   // [n_rows, n_embd]; of the sublayers' outputs
         Floats mix;                         // [n_rows, n_embd]
         Floats qkv;                         // [n_rows, 3 n_embd]
         Floats fc;                          // [n_rows, n_ff]
     };
-    // Some sequences of a batch, which one thread computes.
+    // Some sequences of a batch, computed by one thread.
     struct Block {
         const Batch& batch;
         size_t seq, n_seq;
@@ -62,12 +62,12 @@ private:
         size_t row() const { return seq * batch.length; }
         size_t n_rows() const { return n_seq * batch.length; }
     };
-    // An iteration's dropouts; none outside of training.
+    // An iteration's dropouts; outside of training there are none.
     struct Dropouts {
         Dropout embedding;
         std::vector<Dropout> attn, mlp;  // [n_layer]
     };
-    // A product x^T d_y, a weight's gradient, and the sums that belong to it.
+    // A weight's gradient, the product x^T d_y, and the bias's gradient.
     struct WeightGradient {
         size_t w, b;  // offsets
         const float *x, *d_y;
@@ -107,13 +107,13 @@ private:
     std::vector<Layer> layers_;
     std::vector<Kept> kept_;
     Floats x_out_, ln_f_, branch_;  // [n_rows, n_embd]
-    Floats logits_;                 // [n_rows, n_vocab]; in backward their gradients
+    Floats logits_;                 // [n_rows, n_vocab]; in backward replaced by their gradients
     std::vector<double> losses_;    // [n_rows]
     Gradients d_;
-    size_t n_read_ = 0;  // by logits_after
+    size_t n_read_ = 0;  // tokens read by logits_after
 };
 
-// Sequences do not see each other: a few blocks of them for each thread.
+// Sequences are independent, so each thread computes a few blocks of them.
 template <typename F>
 void Gpt::for_each_block(const Batch& batch, F&& f) {
     size_t n_blocks = team_.n_threads() == 1 ? 1 : 2 * team_.n_threads();

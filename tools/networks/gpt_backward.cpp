@@ -1,6 +1,6 @@
-// The backward pass of GPT-2, layer by layer from the last: first the gradients of activations, a
-// block of sequences a thread; then those of weights, which are sums over all rows, some outputs a
-// thread.
+// The backward pass of GPT-2, from the last layer to the first. First come the gradients of
+// activations: each thread computes a block of sequences. Then come the gradients of weights, which
+// are sums over all rows: each thread computes some outputs.
 #include <cstring>
 
 #include "networks/gpt.h"
@@ -11,7 +11,7 @@ namespace {
 
 // Columns that a thread sums at a time.
 constexpr size_t kColumns = 128;
-// Outputs of a weight's gradient that are one unit of work.
+// Outputs of a weight's gradient in one unit of work.
 constexpr size_t kOutputs = 256;
 
 size_t divide_up(size_t n, size_t d) {
@@ -41,7 +41,7 @@ double Gpt::backward(const Batch& batch, size_t iteration) {
     return sum / static_cast<double>(batch.n_rows());
 }
 
-// Through logits = ln_f(x) wte^T.
+// Backward through logits = ln_f(x) wte^T.
 void Gpt::head_backward(const Block& block, Worker& worker) {
     const size_t n = block.n_rows(), n_embd = config_.n_embd, at = block.row() * n_embd;
     worker.gemm(d_.ln_2.data() + at, n_embd, logits_.data() + block.row() * n_vocab_, n_vocab_,
@@ -51,7 +51,7 @@ void Gpt::head_backward(const Block& block, Worker& worker) {
                        x_out_.data() + at, w(ln_f_w_), n, n_embd, shape_.layer_norm_epsilon);
 }
 
-// d_.x comes as the gradient of what leaves the layer and goes as that of what enters it.
+// On entry d_.x is the gradient of the layer's output, on return that of its input.
 void Gpt::layer_backward(size_t layer, const Block& block, Worker& worker,
                          const Dropouts& dropouts) {
     const Layer& p = layers_[layer];
@@ -98,7 +98,7 @@ void Gpt::layer_gradients(size_t layer, size_t n_rows) {
     norm_gradients(p.ln_1_w, p.ln_1_b, d_.ln_1, d_.normalized_1, n_rows);
 }
 
-// w's gradient is x^T d_y, b's the sum of d_y's rows. Units are stretches of the longer side.
+// w's gradient is x^T d_y; b's is the sum of d_y's rows. Units are ranges along the longer side.
 void Gpt::weight_gradients(const std::vector<WeightGradient>& all, size_t n_rows) {
     struct Unit {
         const WeightGradient* of;
@@ -137,7 +137,7 @@ void Gpt::norm_gradients(size_t w, size_t b, const Floats& d_y, const Floats& no
     });
 }
 
-// The output head's share of the token table's gradient, and ln_f's.
+// The output head's part of the token table's gradient, and ln_f's gradient.
 void Gpt::head_gradients(size_t n_rows) {
     const size_t n_embd = config_.n_embd;
     team_.run(divide_up(n_embd, kColumns), [&](size_t unit, Worker& worker) {
@@ -149,8 +149,8 @@ void Gpt::head_gradients(size_t n_rows) {
     norm_gradients(ln_f_w_, ln_f_b_, d_.ln_2, d_.normalized_2, n_rows);
 }
 
-// The embedding's share: each token's row gets the gradients of the places where it stood, in
-// their order. Threads divide the columns.
+// The embedding's part: each token's row gets the gradients of its positions, added in their order.
+// Threads divide the columns.
 void Gpt::embedding_gradients(const Batch& batch, const Dropouts& dropouts) {
     const size_t n_embd = config_.n_embd, length = batch.length;
     if (dropouts.embedding.drops())

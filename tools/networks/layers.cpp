@@ -47,7 +47,7 @@ void layernorm_backward(float* d_x, float* normalized, const float* d_y, const f
 void gelu_backward(Worker& worker, float* d_y, const float* x, size_t n) {
     constexpr float kScale = 0.797884583f;  // sqrt(2 / pi)
     constexpr float kCube = 0.044715f;
-    constexpr size_t kBlock = 1024;  // stays in L1
+    constexpr size_t kBlock = 1024;  // fits into the L1 cache
     float u[kBlock];
     for (size_t begin = 0; begin < n; begin += kBlock) {
         size_t size = n - begin < kBlock ? n - begin : kBlock;
@@ -120,7 +120,7 @@ Dropout::Dropout(float rate, uint64_t seed, uint64_t iteration, uint64_t site) {
 }
 
 float Dropout::factor(uint32_t place) const {
-    // 31 bits, so that the comparison is one of signed numbers, which all vectors have.
+    // 31 bits, so that signed numbers can be compared: all vector units can do that.
     int32_t draw = static_cast<int32_t>(mixed(place + key_) >> 1);
     return draw < static_cast<int32_t>(threshold_) ? 0 : scale_;
 }
@@ -131,7 +131,7 @@ void Dropout::apply(float* y, const float* x, size_t place, size_t n) const {
             memcpy(y, x, n * sizeof(float));
         return;
     }
-    const Dropout own = *this;  // which y cannot point into
+    const Dropout own = *this;  // a copy, so that y cannot alias it
     const uint32_t first = static_cast<uint32_t>(place);
     each(n, [&](size_t i) { y[i] = x[i] * own.factor(first + static_cast<uint32_t>(i)); });
 }

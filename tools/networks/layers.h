@@ -1,8 +1,9 @@
-// The layers of a transformer, forward and backward, on rows that one thread computes. Backward is
-// written by hand: each function states what it is the derivative of. d_x is the loss's gradient
-// with respect to x.
+// The layers of a transformer, forward and backward, on rows that one thread computes. The backward
+// functions are written by hand: each states the function that it is the derivative of. d_x is the
+// gradient of the loss with respect to x.
 //
-// Sums over rows (a weight's gradient) are the caller's to divide: by columns, never by rows.
+// A weight's gradient is a sum over rows. The caller divides it among threads by columns, never by
+// rows.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ void linear(Worker& worker, float* y, const float* x, const float* w, const floa
 void linear_backward(Worker& worker, float* d_x, const float* d_y, const float* w, size_t n_rows,
                      size_t n_in, size_t n_out);
 
-// d_x += the derivative of layernorm without bias, and what its weights' gradients are made of.
+// d_x += the derivative of layernorm. `normalized` and d_y give the gradients of its weights.
 //
 //   d_x         [n_rows, n_embd]  in and out
 //   normalized  [n_rows, n_embd]  out; (x - mean) / sqrt(var + eps)
@@ -39,13 +40,13 @@ void layernorm_backward(float* d_x, float* normalized, const float* d_y, const f
 //   d_y, x  [n]
 void gelu_backward(Worker& worker, float* d_y, const float* x, size_t n);
 
-// The attention of one sequence, all heads.
+// The attention of one sequence, with all heads.
 struct AttentionShape {
     size_t n_tokens, n_head, head_dim;
     bool mask;
 
     size_t n_embd() const { return n_head * head_dim; }
-    // Floats of each of a worker's scratch arrays.
+    // The floats that each scratch array of a worker needs.
     size_t scratch() const;
 };
 
@@ -60,16 +61,17 @@ void attention_forward(Worker& worker, float* out, float* probs, const float* qk
 void attention_backward(Worker& worker, float* d_qkv, const float* d_out, const float* probs,
                         const float* qkv, const AttentionShape& shape);
 
-// loss[i] = -log softmax(logits[i])[targets[i]], and the gradient of the losses' sum times `scale`.
+// loss[i] = -log softmax(logits[i])[targets[i]], and the gradient of the sum of losses, times
+// `scale`.
 //
 //   loss      [n_rows]           out
-//   logits    [n_rows, n_vocab]  in; out: their gradient
+//   logits    [n_rows, n_vocab]  in; out: replaced by their gradient
 //   targets   [n_rows]
-//   backward  false: the logits stay
+//   backward  false: the logits are not changed
 void cross_entropy(Worker& worker, double* loss, float* logits, const int32_t* targets,
                    size_t n_rows, size_t n_vocab, float scale, bool backward);
 
-// sum[j] = the sum of x[i, j] (times y[i, j], if that is not nullptr) over i upwards, for columns
+// sum[j] = the sum of x[i, j] (times y[i, j], if y is not nullptr) over ascending i, for columns
 // begin <= j < end.
 //
 //   sum   [n_cols]  out
@@ -77,21 +79,21 @@ void cross_entropy(Worker& worker, double* loss, float* logits, const int32_t* t
 void sum_columns(float* sum, const float* x, const float* y, size_t n_rows, size_t n_cols,
                  size_t begin, size_t end);
 
-// Zeroes a share of numbers and multiplies the others so that the mean stays: Srivastava et al.
-// 2014, "Dropout". Which ones is a hash of a key and the number's place, so that any thread, and
-// the backward pass, finds the same.
+// Dropout: sets a share of numbers to zero and multiplies the others so that the mean stays the
+// same. Srivastava et al. 2014, "Dropout". A hash of a key and the number's place chooses the
+// numbers, so every thread, and the backward pass, chooses the same.
 class Dropout {
 public:
-    // No number is dropped.
+    // Drops no number.
     Dropout() = default;
-    // rate in [0, 1); site: which of an iteration's dropouts.
+    // rate in [0, 1); site: the index of the dropout in its iteration.
     Dropout(float rate, uint64_t seed, uint64_t iteration, uint64_t site);
 
     bool drops() const { return threshold_ > 0; }
-    // The factor of the number at a place.
+    // The factor for the number at a place.
     float factor(uint32_t place) const;
 
-    // y = dropped x; y may be x. `place` of the first number.
+    // y = x with dropout; y may be x. `place`: of the first number.
     void apply(float* y, const float* x, size_t place, size_t n) const;
 
 private:

@@ -1,11 +1,11 @@
-// Loops that every compiler makes vectors of, in an order that does not depend on it.
+// Loops that every compiler vectorizes, in an order that does not depend on the compiler.
 #pragma once
 
 #include <cstddef>
 
 namespace minigpt::networks {
 
-// The inner loops have no dependence from one step to another; GCC is told, clang finds out.
+// The inner loops have no dependence between steps. GCC has to be told; clang detects it.
 #if defined(__clang__)
 #define MINIGPT_INDEPENDENT
 #else
@@ -14,7 +14,7 @@ namespace minigpt::networks {
 
 constexpr size_t kLanes = 16;
 
-// f(i) for each i in 0 ... n - 1, sixteen side by side; no f(i) may depend on another.
+// Calls f(i) for each i in 0 ... n - 1, sixteen side by side. No f(i) may depend on another.
 template <typename F>
 inline void each(size_t n, F&& f) {
     size_t i = 0;
@@ -27,8 +27,8 @@ inline void each(size_t n, F&& f) {
         f(i);
 }
 
-// The sum of f(i) in the library's order: lane j adds elements j, j + 16, ... upwards from +0, and
-// the lanes are added pairwise, 8 apart, 4, 2, 1.
+// The sum of f(i) in the library's order: lane j starts at +0 and adds elements j, j + 16, ... in
+// this order; then the lanes are added pairwise, 8 apart, 4, 2, 1.
 template <typename F>
 inline float sum_each(size_t n, F&& f) {
     float lanes[kLanes] = {};

@@ -14,7 +14,7 @@ public:
     Floats() = default;
     explicit Floats(size_t n) { resize(n); }
 
-    // What was there is gone.
+    // The old contents are lost.
     void resize(size_t n) {
         if (n > (static_cast<size_t>(-1) >> 3))
             throw std::bad_alloc();

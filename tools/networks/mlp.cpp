@@ -8,7 +8,7 @@
 namespace minigpt::networks {
 namespace {
 
-// Uniform variance from layer to layer.
+// Keeps the variance equal from layer to layer.
 Start start_of(size_t n_in) {
     return {static_cast<float>(1 / std::sqrt(static_cast<double>(n_in))), 0};
 }
@@ -90,7 +90,7 @@ double Mlp::loss(const Batch& batch) {
     return run(batch, false);
 }
 
-// The weights' gradients are sums over all rows: some inputs a thread.
+// The weights' gradients are sums over all rows. Each thread computes some inputs.
 double Mlp::backward(const Batch& batch, size_t) {
     double sum = run(batch, true);
     const size_t n_rows = batch.n_rows(), n_embd = config_.n_embd;

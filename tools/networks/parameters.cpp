@@ -5,8 +5,8 @@
 namespace minigpt::networks {
 namespace {
 
-// The sum of twelve numbers uniform in [0, 1) has the variance 1 and the mean 6. Whole numbers
-// first: exact.
+// The sum of twelve uniform numbers in [0, 1) has variance 1 and mean 6. Whole numbers are added
+// first, which is exact.
 float normal(Random* random) {
     uint64_t sum = 0;
     for (int i = 0; i < 12; ++i)

@@ -1,4 +1,5 @@
-// A model's numbers in one array, tensor after tensor, and their gradients in another like it.
+// A model's parameters in one array, tensor after tensor. Their gradients are in a second array
+// with the same layout.
 #pragma once
 
 #include <string>
@@ -9,33 +10,33 @@
 namespace minigpt::networks {
 
 struct Tensor {
-    std::string name;   // as checkpoints have it
+    std::string name;   // the name in checkpoints
     size_t rows, cols;  // a vector has one row
     size_t offset;      // of its first number; a multiple of 16
 
     size_t size() const { return rows * cols; }
 };
 
-// How a tensor begins.
+// The initial values of a tensor.
 struct Start {
-    float deviation;  // of normal random numbers around `mean`
+    float deviation;  // standard deviation of normal random numbers around `mean`
     float mean;
 };
 
 class Parameters {
 public:
-    // Before allocate(). Returns the tensor's offset.
+    // Adds a tensor. Only before allocate(). Returns the tensor's offset.
     size_t add(const std::string& name, size_t rows, size_t cols, Start start);
 
-    // All tensors as they begin, drawn in order from one generator. The normal numbers are sums of
-    // twelve uniform ones: close enough to start from, and the same everywhere.
+    // Sets all tensors to their initial values, drawn in order from one generator. A normal number
+    // is the sum of twelve uniform ones: good enough here, and the same on every machine.
     void allocate(uint64_t seed);
 
     const std::vector<Tensor>& tensors() const { return tensors_; }
-    // nullptr if there is none of this name.
+    // Returns nullptr if there is no tensor of this name.
     const Tensor* find(const std::string& name) const;
-    size_t count() const;               // of numbers, padding between tensors left out
-    size_t size() const { return n_; }  // of each array
+    size_t count() const;               // numbers, without the padding between tensors
+    size_t size() const { return n_; }  // the length of each array
 
     float* weights() { return weights_.data(); }
     const float* weights() const { return weights_.data(); }

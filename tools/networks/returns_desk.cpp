@@ -51,7 +51,7 @@ std::string order_number(Random* random) {
     return std::to_string(1000 + random->next() % 9000);
 }
 
-// The pattern with each of its upper-case words replaced by one of a list.
+// Replaces each upper-case word of the pattern by one word of a list.
 std::string filled(const std::string& pattern, Random* random) {
     std::string text;
     for (size_t i = 0; i < pattern.size();) {

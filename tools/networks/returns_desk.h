@@ -1,13 +1,12 @@
-// Customer-service replies about returned orders: a text in which one word decides, from far back,
+// Made-up customer-service replies about returned orders. In this text, one word far back decides
 // what comes next.
 //
 //     about the red kettle: it is past the 30-day window, so we cannot take it back.
 //     hello anna, it is within the 60-day window, so you can send it to us.
 //
-// After "window, so " the text goes on with "we cannot" or "you can". Both are equally frequent,
-// the last 23 characters before them are spelled the same whichever comes, and the word that
-// decides, "past" or "within", begins 27 or 29 characters back. Whoever reads less than that can
-// only guess.
+// After "window, so " the text continues with "we cannot" or "you can". Both are equally frequent.
+// The last 23 characters before them are the same in both cases. The word that decides, "past" or
+// "within", begins 27 or 29 characters back. A model that reads less than that can only guess.
 #pragma once
 
 #include <cstddef>
@@ -21,32 +20,32 @@ struct Reply {
     static constexpr size_t kUndecided = static_cast<size_t>(-1);
 
     std::string text;                // one line, without its newline; ASCII
-    size_t decided_at = kUndecided;  // of the character after "window, so "; not all replies have
-                                     // a window
-    bool is_past = false;            // "past", and so "we cannot"
+    size_t decided_at = kUndecided;  // index of the character after "window, so "; some replies
+                                     // have no window
+    bool is_past = false;            // "past", so "we cannot" follows
 
     bool has_window() const { return decided_at != kUndecided; }
-    // All up to and with "window, so ".
+    // The text up to and including "window, so ".
     std::string opening() const { return text.substr(0, decided_at); }
 };
 
-// n replies of many kinds and wordings, three of five with a window. Of the replies with one, each
-// pair (the first two, the next two, ...) has one "past" and one "within". The same seed gives the
-// same replies everywhere.
+// Makes n replies of many kinds and wordings; three of five have a window. Take the replies with a
+// window in pairs (the first two, the next two, ...): each pair has one "past" and one "within".
+// The same seed gives the same replies on every machine.
 std::vector<Reply> returns_desk_replies(uint64_t seed, size_t n);
 
-// Those replies' texts, each ended by a newline: what a model is trained on.
+// The texts of these replies, each ended by a newline: the text to train on.
 std::string returns_desk_text(uint64_t seed, size_t n_replies);
 
-// The rule by which a reply, written by whomever, is judged.
+// The verdict on a reply that a model or anyone else wrote.
 enum class Verdict {
     right,  // "past" and then "we cannot", or "within" and then "you can"
     wrong,  // "past" and then "you can", or "within" and then "we cannot"
-    other,  // no such clause, or one that goes on with neither
+    other,  // no such clause, or neither follows it
 };
 
-// Judges the first line of `text` by its first "window, so ": the last "past" or "within" before
-// it counts.
+// Judges the first line of `text` at its first "window, so ". The last "past" or "within" before it
+// counts.
 Verdict judge_reply(const std::string& text);
 
 }  // namespace minigpt::networks

@@ -52,13 +52,13 @@ Status Trainer::create(const TrainConfig& config, const Corpus& corpus, const Co
     return Status();
 }
 
-// Tokens before the first that a sequence can start with.
+// The number of tokens before the first possible start of a sequence.
 size_t Trainer::least_start() const {
     return config_.architecture == Architecture::mlp ? config_.window - 1 : 0;
 }
 
 Status Trainer::step() {
-    // A generator of its own for each iteration: a resumed run needs no state of it.
+    // Each iteration has its own generator, so a resumed run needs no state of it.
     Random random(config_.seed + 0x9e3779b97f4a7c15u * (progress_.iteration + 1));
     const size_t least = least_start();
     const uint64_t n_starts = corpus_.n_train - config_.n_ctx - least;

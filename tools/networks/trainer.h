@@ -1,4 +1,4 @@
-// The loop: batches, steps, and the best so far.
+// The training loop: batches, steps, and the best weights so far.
 //
 //     Corpus corpus;
 //     MINIGPT_TRY(make_corpus(text, config.val, &corpus));
@@ -23,27 +23,28 @@
 
 namespace minigpt::networks {
 
-// What an evaluation found after some iterations. Losses in nats a token.
+// The results of an evaluation. Losses are in nats a token.
 struct Evaluation {
     uint64_t iteration;
     double train;  // the mean of the batches since the last evaluation
-    double val;    // of the held-back text, or train where there is none
+    double val;    // of the held-back text, or the same as train if there is none
 };
 
-// How far a run is. With Trainer::arrays() this is all that a run changes: put into a new trainer
-// of the same configuration and corpus, it goes on to the same bits.
+// The progress of a run. Together with Trainer::arrays() this is all the state that a run changes.
+// A new trainer of the same configuration and corpus that gets this state continues to the same
+// bits.
 struct Progress {
     uint64_t iteration = 0;
-    double last_loss = 0, loss_sum = 0;  // the sum since the last evaluation
+    double last_loss = 0, loss_sum = 0;  // loss_sum: since the last evaluation
     uint64_t n_losses = 0;               // in that sum
-    double best_loss = 0;                // the least of the evaluations; infinite before the first
+    double best_loss = 0;                // the lowest of all evaluations; infinite before the first
     std::vector<Evaluation> evaluations;
 };
 
 class Trainer {
 public:
-    // corpus and compute must outlive it. Errors: as check(config); bad_text if the text, or what
-    // is held back of it, has not as many tokens as one sequence needs; out_of_memory.
+    // corpus and compute must outlive it. Errors: as check(config); bad_text if the text, or its
+    // held-back part, has fewer tokens than one sequence needs; out_of_memory.
     static Status create(const TrainConfig& config, const Corpus& corpus, const Compute& compute,
                          std::unique_ptr<Trainer>* trainer);
 
@@ -56,19 +57,19 @@ public:
 
     const Progress& progress() const { return progress_; }
     Progress& progress() { return progress_; }
-    // The weights, the best weights, and AdamW's two means. [network().parameters().size()] each
+    // The weights, the best weights, and AdamW's two means; each [network().parameters().size()].
     std::array<float*, 4> arrays();
     std::array<const float*, 4> arrays() const;
 
-    // One iteration, and an evaluation if it is due. Errors: bad_argument if the loss or gradient
-    // is not finite any more: the weights are as before the step.
+    // Runs one iteration, and an evaluation if it is due. Errors: bad_argument if the loss or the
+    // gradient is not finite; then the weights are those from before the step.
     Status step();
 
-    double last_loss() const { return progress_.last_loss; }  // the latest batch's
+    double last_loss() const { return progress_.last_loss; }  // of the latest batch
     const std::vector<Evaluation>& evaluations() const { return progress_.evaluations; }
-    // Whether the latest evaluation was the best, of which the weights are kept.
+    // Whether the latest evaluation was the best; then its weights are kept.
     bool is_best() const;
-    // Whether there was one yet whose loss was a finite number: before, best() are zeros.
+    // Whether some evaluation had a finite loss. Before that, best() is zeros.
     bool has_best() const;
     double best_loss() const { return progress_.best_loss; }
     const float* best() const { return best_.data(); }  // [network().parameters().size()]
@@ -76,8 +77,9 @@ public:
     // Puts the best weights in place of the latest, if has_best().
     void use_best();
 
-    // The mean loss over windows of the held-back text (of all the text, where nothing is), one
-    // after the other, or n_windows of them evenly spread if there are more.
+    // The mean loss over windows of the held-back text, or of all text if none is held back.
+    // Windows follow each other; if there are more than n_windows, n_windows of them are evenly
+    // spread.
     double validate(size_t n_windows);
 
 private:

@@ -5,7 +5,7 @@
 namespace minigpt::networks {
 namespace {
 
-// "At most 7 MB, whatever the sizes": ops.h, of gemm.
+// gemm's workspace is at most 7 MB for any sizes, see ops.h.
 constexpr size_t kGemmFloats = (size_t{7} << 20) / sizeof(float);
 
 }  // namespace

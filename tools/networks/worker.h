@@ -1,4 +1,4 @@
-// The threads that train, each with the memory that it works in.
+// The threads of training, each with its own working memory.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace minigpt::networks {
 
-// Asserts that an op did not refuse: its caller has made certain that the sizes fit.
+// Asserts that an op succeeded: its caller has made sure that the sizes fit.
 void must(const Status& status);
 
-// One thread's means: a Compute of one thread, gemm's workspace, and arrays of its own.
+// The tools of one thread: a Compute with one thread, gemm's workspace, and scratch arrays.
 class Worker {
 public:
     // n_scratch: floats of each scratch array.
@@ -21,7 +21,7 @@ public:
 
     const Compute* compute() const { return &one_; }
 
-    // minigpt::gemm on this thread.
+    // Calls minigpt::gemm on this thread.
     void gemm(float* c, size_t ldc, const float* a, size_t lda, Operand op_a, const float* b,
               size_t ldb, Operand op_b, size_t m, size_t n, size_t k, bool accumulate);
 
@@ -35,7 +35,7 @@ private:
     Floats scratch_[kPlaces];
 };
 
-// A Compute's threads, each with its worker. Which of them does a unit changes no bit.
+// A Compute's threads, each with its worker. The result does not depend on which one takes a unit.
 class Team {
 public:
     // compute must outlive the team. Throws bad_alloc.
@@ -44,7 +44,7 @@ public:
     size_t n_threads() const { return compute_.n_threads(); }
     Worker& worker(size_t thread) { return *workers_[thread]; }
 
-    // f(unit, worker) for each of n units.
+    // Calls f(unit, worker) for each of n units.
     template <typename F>
     void run(size_t n, F&& f) {
         struct Context {
