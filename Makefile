@@ -1,6 +1,6 @@
-# make help lists what there is to make.
+# make help lists the targets.
 #
-# The plain native build lies in build/; every other one (another compiler, a sanitizer) in
+# The plain native build is in build/. Every other build (another compiler, a sanitizer) is in
 # build/<name>/, so builds never mix. CXXFLAGS and LDFLAGS are left to the user.
 
 CXX      ?= g++
@@ -10,11 +10,11 @@ endif
 AR       ?= ar
 CXXFLAGS ?= $(if $(SIZE),-Os,-O2) -g
 PREFIX   ?= /usr/local
-# Only the tests whose names match, such as T='kernels*'.
+# Run only the tests whose names match, such as T='kernels*'.
 T        ?=
-# scalar: a library that has no other kernels.
+# scalar: build only the scalar kernels.
 ISA      ?=
-# f16,q8: a library that computes with f32 and these types alone. Models of q4 have q8, too.
+# f16,q8: support only f32 and these types. q4 models need q8, too.
 WEIGHTS  ?=
 # THREADS=0: no threads at all. MMAP=0: files are read, not mapped. FILES=0: no files.
 THREADS  ?= 1
@@ -27,15 +27,15 @@ WERROR   ?=
 # The models of make bench: distil 124M 355M 774M 1558M; f32 f16 bf16 q8 q4.
 SIZES    ?= 124M
 TYPES    ?= f32 f16 q8 q4
-# What runs a program of another CPU, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu'.
+# The command that runs programs for another CPU, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu'.
 EMULATOR ?=
 
 comma   := ,
 TRIPLE  := $(patsubst %-g++,%,$(filter %-g++,$(notdir $(CXX))))
-# What this build is without.
+# The features that this build leaves out.
 WITHOUT := $(if $(filter 0,$(THREADS)),threads) $(if $(filter 0,$(MMAP)),mmap) $(if $(filter 0,$(FILES)),files)
-# The library's objects lie in BUILD; those of tests and programs, which know nothing of ISA and
-# WEIGHTS, in OBJ, so that builds that differ in nothing else share them.
+# The library's objects are in BUILD. Tests and programs do not depend on ISA and WEIGHTS, so their
+# objects are in OBJ: builds that differ only in these share them.
 COMPILER := $(if $(TRIPLE),$(TRIPLE),$(filter-out g++,$(notdir $(CXX))))
 HOW      := $(patsubst %,no-%,$(WITHOUT)) $(if $(SIZE),size) $(subst $(comma),-,$(SANITIZE))
 folder    = build$(patsubst %,/%,$(subst $() ,-,$(strip $(1))))
@@ -46,29 +46,29 @@ AR      := $(TRIPLE)-ar
 endif
 MACHINE := $(shell $(CXX) -dumpmachine)
 
-# On 32-bit ARM without GCC's notes about its ABI of version 7.
+# On 32-bit ARM, -Wno-psabi turns off GCC's notes about its ABI of version 7.
 WARN   := -Wall -Wextra -Wshadow -Wpointer-arith $(if $(filter arm%,$(TRIPLE)),-Wno-psabi) $(if $(WERROR),-Werror)
-# A multiply and an add fuse where the source says fma and nowhere else. CXXFLAGS come later: what
-# changes floating point is refused.
+# A multiply and an add are fused only where the source says fma. CXXFLAGS come later;
+# strict_math.h refuses flags that change floating point.
 COMMON := -std=c++17 $(WARN) -ffp-contract=off -include src/base/strict_math.h -MMD -MP \
           -D_FILE_OFFSET_BITS=64 $(patsubst %,-DMINIGPT_NO_%,$(WITHOUT)) \
           $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LIBFLAGS   := $(COMMON) $(if $(ISA),-DMINIGPT_ISA_$(ISA)) \
               $(if $(WEIGHTS),-DMINIGPT_WEIGHTS=weights::$(subst $(comma),+weights::,$(WEIGHTS))) -Isrc -Iinclude -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections
-# No errno: then a square root is an instruction, in loops too.
+# Without errno a square root is one instruction, in loops, too.
 TOOLFLAGS  := $(COMMON) -Iinclude -Itools -fno-math-errno
 TESTFLAGS  := $(COMMON) -Iinclude -Isrc -Itools -I. -Wno-shadow
-# Tests take half the time to compile at -O1 and without symbols.
+# With -O1 and without symbols, tests compile in half the time.
 TESTLAST   := -O1 -g0
-# doctest comes with the system; another CPU's compiler is shown it alone.
+# doctest is a system header. A compiler for another CPU gets only this one of the system's headers.
 ifneq ($(TRIPLE),)
 TESTFLAGS  += -isystem $(OBJ)/system
 $(shell mkdir -p $(OBJ)/system; ln -sfn /usr/include/doctest $(OBJ)/system/doctest)
 endif
 LINK       := $(if $(filter threads,$(WITHOUT)),,-pthread) -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
-# ARM before version 7 has no 64-bit atomic numbers of its own; the compiler's library has.
+# ARM before version 7 has no 64-bit atomics; the compiler's library has them.
 LINK       += $(if $(filter arm-linux-gnueabi,$(TRIPLE)),-latomic)
-# Measuring needs a clock, which comes with a system that has files, too.
+# Measuring needs a clock, and only systems with files have one.
 LEFT_OUT := $(if $(filter threads,$(WITHOUT)),src/base/thread_pool.cpp,src/base/thread_pool_none.cpp) \
             $(if $(filter files,$(WITHOUT)),src/base/file.cpp src/base/pages.cpp src/ops/machine_limits.cpp,src/base/file_none.cpp)
 LIB_SRC  := $(filter-out $(LEFT_OUT),$(wildcard src/*/*.cpp src/*/*/*.cpp))
@@ -80,13 +80,13 @@ sources   = $(wildcard $(foreach folder,$(1),$(addprefix $(folder)/,*.cpp */*.cp
 tool_obj  = $(call obj,$(call sources,tools/$(1)))
 # Programs read files.
 PROGRAMS := $(if $(filter files,$(WITHOUT)),,gpt2 convert train lesson bench)
-# What programs share: how all of them speak; what train and lesson train.
+# Code that programs share: common/ for all of them, networks/ for train and lesson.
 SHARED   := $(OBJ)/tools/common.a
 NETWORKS := $(OBJ)/tools/networks.a
-# Data as it lies in the repository, linked in.
+# Data files of the repository, linked in unchanged.
 GPT2_DATA    := $(call obj,tools/gpt2/bundled_model.S)
 CONVERT_DATA := $(call obj,tools/convert/vocabulary/gpt2_merges.S)
-# The tests have the programs' sources, too, without their main.
+# The tests are linked with the programs' sources, too, except their main.
 TESTED   := $(filter-out %/main.o,$(foreach tool,gpt2 convert train lesson,$(call tool_obj,$(tool))))
 LIB_TESTS  := $(call obj,$(wildcard tests/*.cpp) $(call sources,tests/base tests/kernels tests/ops tests/model tests/text))
 TOOL_TESTS := $(call obj,$(call sources,tests/tools))
@@ -114,21 +114,24 @@ $(addprefix $(BUILD)/,gpt2 convert train lesson bench tests/library tests/run):
 	$(call say,LD )
 	$(Q)mkdir -p $(@D) && $(CXX) $(CXXFLAGS) -o $@ $^ $(LINK) $(LDFLAGS)
 
-# Objects are made again when the compiler or a flag changes: then these files change.
+# These files change when the compiler or a flag changes. Then objects, which depend on them, are
+# rebuilt.
 LIB_STAMP := $(BUILD)/obj/library-flags
 OBJ_STAMP := $(OBJ)/program-flags
 stamp      = $(shell mkdir -p $(dir $(1)); echo '$(2)' | cmp -s - $(1) || echo '$(2)' > $(1))
 $(call stamp,$(LIB_STAMP),$(CXX) $(CXXFLAGS) $(LIBFLAGS))
 $(call stamp,$(OBJ_STAMP),$(CXX) $(CXXFLAGS) $(TOOLFLAGS) $(TESTFLAGS))
 
-# What single files are compiled with besides. armv7's NEON is no part of its base, nor are dot
-# products of aarch64's; the code of these files runs only where the CPU has them.
+# Extra flags for single files. NEON is not part of armv7's base, nor dot products of aarch64's. The
+# code of these files runs only on CPUs that have them.
 ARM64  := $(filter aarch64% arm64%,$(MACHINE))
 ARMV7  := $(filter arm-linux-%,$(MACHINE))
-# The first scheduling moves loads so far up that accumulators of a tile leave their registers.
+# The compiler's first scheduling moves loads so early that a tile's accumulators no longer fit the
+# registers.
 UNSCHEDULED := $(if $(findstring clang,$(CXX)),-mllvm -enable-misched=false,-fno-schedule-insns)
 NEON   := $(if $(ARMV7),-mfpu=neon-vfpv4) $(if $(filter aarch64%,$(ARM64))$(ARMV7),$(UNSCHEDULED))
-# Beside faster kernels the scalar ones are there to compare with: a quarter of the code at -Os.
+# If there are faster kernels, the scalar ones serve only for comparison; -Os makes them four times
+# smaller.
 SCALAR := $(if $(ISA),,$(if $(filter x86_64-%,$(MACHINE))$(ARM64)$(ARMV7),$(patsubst -O2,-Os,$(filter -O2,$(CXXFLAGS)))))
 
 $(BUILD)/obj/src/kernels/arm/kernels_neon.o:         FILEFLAGS = $(NEON)
@@ -149,8 +152,8 @@ $(OBJ)/tools/%.o: tools/%.S $(MODEL) $(OBJ_STAMP)
 	$(call say,AS )
 	$(Q)mkdir -p $(@D) && $(CXX) -c -o $@ $<
 
-# A program may be strict: each public header compiles alone, and the program in README.md as it
-# stands there.
+# Programs with strict warnings can use the library: each public header must compile alone, and the
+# program in README.md unchanged.
 STRICT  := -Wconversion -Wsign-conversion -Werror
 HEADERS := $(patsubst include/%.h,$(OBJ)/include/%.o,$(wildcard include/minigpt/*.h))
 $(OBJ)/include/%.o: include/%.h $(OBJ_STAMP)
@@ -182,13 +185,13 @@ install: all  ## into $(DESTDIR)$(PREFIX)
 	install -m 644 $(BUILD)/libminigpt.a $(DESTDIR)$(PREFIX)/lib
 	install -m 644 include/minigpt/*.h $(DESTDIR)$(PREFIX)/include/minigpt
 
-# All but what a script has written.
+# All sources, except the generated one.
 FORMATTED = $(filter-out src/text/unicode_tables.inc,$(shell git ls-files '*.cpp' '*.h' '*.inc'))
 format:  ## rewrite the sources as .clang-format says
 	@clang-format -i $(FORMATTED)
 check-format:  ## fail if format would change anything
 	@clang-format --dry-run -Werror $(FORMATTED)
-# The sources of other CPUs need their compilers.
+# Sources for other CPUs are left out: they need their compilers.
 TIDIED = $(filter-out src/kernels/arm/%,$(filter src/%.cpp tools/common/%.cpp,$(shell git ls-files)))
 lint:  ## shellcheck, and clang-tidy with the checks of .clang-tidy
 	@shellcheck .ci/run $(shell git ls-files '*.sh')

@@ -51,7 +51,7 @@ using SignedLanes = int32_t __attribute__((vector_size(16)));
 constexpr size_t kLanes = sizeof(Lanes) / sizeof(uint32_t);
 
 // Whether n numbers, a multiple of kLanes, are all normal: not zero, subnormal, infinite or NaN.
-// Doubling a float's bits drops its sign. The bits of normal numbers are then 2^24 ... 255 2^24 - 1.
+// Doubling a float's bits drops its sign. Normal numbers then have the bits 2^24 ... 255 2^24 - 1.
 // Adding 127 2^24 makes these the lowest signed numbers, so one comparison finds all others.
 bool all_normal(const float* x, size_t n) {
     const SignedLanes last = SignedLanes{} + 0x7dffffff;

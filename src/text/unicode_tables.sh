@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes unicode_tables.inc (to stdout): the class of every Unicode character, as GPT-2's
-# pattern needs it, from Debian's unicode-data package.
+# Writes unicode_tables.inc to stdout: the class of every Unicode character in GPT-2's pattern.
+# Reads Debian's unicode-data package.
 #
 #   sh src/text/unicode_tables.sh [/usr/share/unicode] > src/text/unicode_tables.inc
 dir=${1:-/usr/share/unicode}

@@ -1,15 +1,15 @@
 #!/bin/sh
-# libminigpt beside what a user would pick instead, in one run, as ratios of medians.
+# Compares libminigpt with its alternatives in one run. Prints ratios of medians.
 #
 # usage: tools/bench/peers.sh [-t THREADS] [-r ROUNDS] [-p 512] [-n 128]
 #                             [-m MODEL.mgpt [--llama-bench PROGRAM --gguf FILE]
 #                                            [--peer 'NAME=COMMAND']...]
 #
-# Products at the shapes of GPT-2 124M against OpenBLAS and PyTorch, where the system has them
-# (Debian: libopenblas-dev, python3-torch). With -m, prefill and decode of that model against
-# llama.cpp's llama-bench, and against any command that prints JSON with the members
-# "prefill_tok_s" and "decode_tok_s", as `gpt2 bench --json` does: an older gpt2, say. In each of
-# ROUNDS rounds everything runs once, in turns. The build under test is $MINIGPT_BUILD, else build.
+# Measures matrix products at the shapes of GPT-2 124M, against OpenBLAS and PyTorch if they are
+# installed (Debian: libopenblas-dev, python3-torch). With -m, also prefill and decode of a model,
+# against llama.cpp's llama-bench and against any command that prints JSON with the members
+# "prefill_tok_s" and "decode_tok_s", as `gpt2 bench --json` does, such as an older gpt2. In each of
+# ROUNDS rounds everything runs once, in turns. The build under test is $MINIGPT_BUILD, or build.
 set -eu
 
 build=${MINIGPT_BUILD:-build}
@@ -44,7 +44,7 @@ if [ -z "$model" ] && { [ -n "$llama" ] || [ -s "$work/peers" ]; }; then
     die "-m is missing"
 fi
 
-# The median of the numbers on stdin, one a line.
+# Prints the median of the numbers on stdin, one a line.
 median() {
     sort -g | awk '{ x[NR] = $1 } END { print NR == 0 ? 0 : (x[int((NR + 1) / 2)] + x[int(NR / 2) + 1]) / 2 }'
 }
@@ -102,7 +102,7 @@ fi
 from_json() {
     tr ',{}' '[\n*]' | sed -n 's/^ *"\(prefill\|decode\)_tok_s" *: *\([0-9.eE+-]*\) *$/\1 \2/p'
 }
-# llama-bench prints one object for each test: n_prompt, n_gen and avg_ts tell them apart.
+# llama-bench prints one object for each test. n_prompt and n_gen identify it; avg_ts is the rate.
 from_llama() {
     tr ',{}' '[\n*]' | awk -F: '
         /"n_prompt"/ { p = $2 + 0 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# What `make bench` runs: a model of random weights in each size and type, then each op alone.
+# `make bench` runs this: a model with random weights in each size and type, then each op alone.
 #
-# From the environment, all with defaults: MINIGPT_BUILD (build), SIZES (124M), TYPES
-# (f32 f16 q8 q4), THREADS (1, and all cores), BENCH_FLAGS (more flags of gpt2 bench),
-# BENCH_MODELS ($MINIGPT_BUILD/bench-models, where models are made once and stay).
+# Environment variables and their defaults: MINIGPT_BUILD (build), SIZES (124M), TYPES
+# (f32 f16 q8 q4), THREADS (1, and all cores), BENCH_FLAGS (more flags for gpt2 bench), BENCH_MODELS
+# ($MINIGPT_BUILD/bench-models, where models are made once and kept).
 set -eu
 
 build=${MINIGPT_BUILD:-build}

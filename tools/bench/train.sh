@@ -1,8 +1,8 @@
 #!/bin/sh
-# Training on nanoGPT's CPU recipe (4 layers, 4 heads, 128 wide, context 64, 12 sequences), beside
-# PyTorch where the system has it (Debian: python3-torch), in turns.
+# Measures training with nanoGPT's CPU recipe (4 layers, 4 heads, 128 wide, context 64, 12
+# sequences), in turns with PyTorch if it is installed (Debian: python3-torch).
 #
-# usage: tools/bench/train.sh TEXT [THREADS [ROUNDS]]    the build is $MINIGPT_BUILD, else build
+# usage: tools/bench/train.sh TEXT [THREADS [ROUNDS]]    the build is $MINIGPT_BUILD, or build
 set -eu
 
 build=${MINIGPT_BUILD:-build}

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the demo for every element type on every target whose compiler and emulator are here. Prints
-# the digest of the logits after 70 tokens and a checksum of the greedy text before, and fails if two
-# targets differ. What they have in common goes into the README beside this file.
+# Runs the demo for every element type on every target whose compiler and emulator are installed.
+# Prints the digest of the logits after 70 tokens and a checksum of the greedy text before. Fails if
+# two targets differ. The common values go into the README beside this file.
 set -e
 cd "$(dirname "$0")/../.."
 types='f32 f16 q8 q4'
@@ -9,7 +9,7 @@ out=build/firmware/digests
 rm -rf $out
 mkdir -p $out
 
-# cell: the digest and the checksum in what the demo printed.
+# cell: extracts the digest and the checksum from the demo's output.
 cell() {
     digest=$(awk '/^digest/ { print $2 }' $out/text)
     [ -n "$digest" ] || { cat $out/text; echo 'digests: the demo failed'; exit 1; } >&2
@@ -18,7 +18,7 @@ cell() {
     echo "$digest $text" >> "$out/$type"
 }
 
-# row TARGET VARIABLES...: a build, on this machine or under an emulator.
+# row TARGET VARIABLES...: one build, run on this machine or under an emulator.
 row() {
     printf '| %s' "$1" >> $out/table
     shift

@@ -2,21 +2,21 @@
 # for this desktop, runs the boards under qemu-system-arm and compares what all of them print.
 
 FIRMWARE      := build/firmware
-# Of the bundled model: f32, f16, bf16, q8 or q4.
+# The type of the bundled model: f32, f16, bf16, q8 or q4.
 FIRMWARE_TYPE ?= q8
-# Everything that needs an operating system is left out.
+# Leave out everything that needs an operating system.
 BARE          := ISA=scalar THREADS=0 MMAP=0 FILES=0
 BOARDS        := mps2-an500 mps3-an547
 BOARD_ELF     := $(patsubst %,$(FIRMWARE)/%-$(FIRMWARE_TYPE).elf,$(BOARDS))
 CPU_mps2-an500 := -mcpu=cortex-m7 -mfpu=fpv5-d16
-# Without Armv8.1-M's low-overhead loops, at which qemu 7.2 stops with an invalid state.
+# Do not use Armv8.1-M's low-overhead loops: qemu 7.2 stops at them with an invalid state.
 CPU_mps3-an547 := -mcpu=cortex-m55+nomve -mfpu=auto -fno-branch-count-reg
 board_flags    = -O2 -g -mthumb $(CPU_$(1)) -mfloat-abi=hard -D_GNU_SOURCE
 DEMO          := $(BUILD)/demo-$(FIRMWARE_TYPE)
 DEMO_CPU      := $(firstword $(subst -, ,$(MACHINE)))
 model_for      = $(FIRMWARE)/$(1)/model-$(FIRMWARE_TYPE).o
 
-# build/convert is of this machine, whatever is built; so is the model as an object for a CPU.
+# build/convert always runs on this machine. It makes the model and the object file for the CPU.
 ifneq ($(BUILD),build)
 build/convert: $(LIB_SRC) $(wildcard tools/convert/* tools/convert/*/* tools/common/*)
 	$(Q)$(MAKE) CXX=g++ SANITIZE= ISA= WEIGHTS= NAME= THREADS=1 MMAP=1 FILES=1 SIZE= $@
@@ -26,7 +26,7 @@ $(FIRMWARE)/model-%.mgpt: $(MODEL) build/convert
 $(FIRMWARE)/%/model-$(FIRMWARE_TYPE).o: $(FIRMWARE)/model-$(FIRMWARE_TYPE).mgpt
 	$(Q)mkdir -p $(@D) && build/convert --emit obj $< --target $* --symbol demo_model -o $@ > /dev/null
 
-# Of whatever build this is: a desktop, another CPU under EMULATOR.
+# For any build: a desktop, another CPU under EMULATOR.
 $(DEMO): $(addprefix tools/firmware/,desktop.cpp demo.cpp demo.h) $(call model_for,$(DEMO_CPU)) \
          $(BUILD)/libminigpt.a
 	$(call say,LD )
@@ -34,7 +34,7 @@ $(DEMO): $(addprefix tools/firmware/,desktop.cpp demo.cpp demo.h) $(call model_f
 demo: $(DEMO)
 	@$(EMULATOR) $(DEMO) $(DEMO_ISA)
 
-# A board's library is this Makefile's, built for it.
+# This Makefile builds the library for a board.
 $(FIRMWARE)/%-$(FIRMWARE_TYPE).elf: tools/firmware/%.ld $(addprefix tools/firmware/,sections.ld board.cpp \
         demo.cpp demo.h firmware.mk) $(call model_for,arm) \
         $(wildcard src/*/*.* src/*/*/*.* include/minigpt/*)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts a table in the place of the one in tools/firmware/README.md that has the same first line.
+# Replaces the table in tools/firmware/README.md that has the same first line.
 set -e
 readme=tools/firmware/README.md
 grep -qxF "$(head -1 "$1")" $readme || { echo "$readme has no such table" >&2; exit 1; }

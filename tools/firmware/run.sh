@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs boards under qemu-system-arm: run.sh EXPECTED BOARD-TYPE.elf...; each has to print what the
-# file EXPECTED has, and then a line about its memory. Each board's output stays beside its program.
+# Runs boards under qemu-system-arm: run.sh EXPECTED BOARD-TYPE.elf... Each board must print the
+# contents of the file EXPECTED, and then a line about its memory. The output is kept beside the
+# board's program.
 set -e
 expected=$1
 shift

@@ -1,14 +1,14 @@
 #!/bin/sh
-# How large the library is in a program, for some builds of it: what the linker keeps of
-# libminigpt.a when it links the demo here, in bytes of code and constants. Each program is run: it
-# has to write what the first one writes.
+# Measures how much the library adds to a program, for several builds: the bytes of code and
+# constants of libminigpt.a that the linker keeps when it links the demo here. Each program is run;
+# it must print the same as the first one.
 set -e
 cd "$(dirname "$0")/../.."
 out=build/firmware/sizes
 mkdir -p $out
 
-# kept MAP: the bytes of the archive's sections. A map names a section, its address, size and file;
-# after a long name the rest is on the next line. What was thrown away is listed before, or has
+# kept MAP: the bytes of the archive's sections. A map lists a section's name, address, size and
+# file; after a long name the rest is on the next line. Discarded sections come before, or have
 # address 0.
 kept() {
     awk '/^Linker script and memory map/ { on = 1 }
@@ -18,7 +18,7 @@ kept() {
         sed ':a; s/\B[0-9]\{3\}\>/,&/; ta'
 }
 
-# row VARIABLES...: builds the library so, links and runs the demo.
+# row VARIABLES...: builds the library with these variables, links the demo and runs it.
 row() {
     for to in /dev/null $out/text; do  # to build it, and to run it
         make -s --no-print-directory demo "$@" LDFLAGS="-Wl,-Map=$out/map" > "$to"

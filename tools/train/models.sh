@@ -1,7 +1,7 @@
 #!/bin/sh
-# What `make models` runs: trains the models that lie in models/, in $MINIGPT_BUILD/models, and
-# compares. Each is the same file, byte for byte, wherever and on however many threads it is made.
-# An interrupted run goes on where it stopped.
+# `make models` runs this. Trains the models of models/ again in $MINIGPT_BUILD/models and compares
+# them. Each is the same file, byte for byte, on every machine and for any number of threads. An
+# interrupted run continues where it stopped.
 #
 # usage: tools/train/models.sh [TEXT]    TEXT: tinyshakespeare, to make shakespeare.mgpt too
 set -eu
@@ -32,7 +32,7 @@ make_model() {
     fi
 }
 
-# Half a minute. The word that decides is 27 or 29 characters back.
+# Takes half a minute. The word that decides is 27 or 29 characters back.
 "$build/train" --returns-desk 6000 --seed 1 > "$out/returns-desk.txt"
 make_model returns-desk.mgpt "$out/returns-desk.txt" \
     --layers 1 --heads 4 --embd 128 --ctx 96 --batch 16 --iters 2000 --lr 0.005 --eval-every 500
@@ -45,7 +45,7 @@ if ! echo "$shakespeare_sha256  $1" | sha256sum -c --status; then
     echo "models.sh: $1: not tinyshakespeare: its SHA-256 is not $shakespeare_sha256" >&2
     exit 1
 fi
-# Of the name of its text the file keeps the last part.
+# The file keeps only the last part of its text's path.
 cp "$1" "$out/tinyshakespeare.txt"
 make_model shakespeare.mgpt "$out/tinyshakespeare.txt" \
     --layers 4 --heads 5 --embd 160 --ctx 256 --batch 8 --iters 14000 --lr 0.002 --lr-end 0.02 \

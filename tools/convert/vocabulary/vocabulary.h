@@ -68,8 +68,8 @@ bool looks_special(const std::string& text);
 // Checks that ids are 0 ... n - 1, each once, and resolves merges. If all tokens have one character
 // and there are no merges, it is a character vocabulary, else byte-level BPE.
 //
-// Errors (bad_file): a missing id; an id or a text twice; a merge whose result is no token (with
-// its line); a token that no merge makes, unless it is added or looks special.
+// Errors (bad_file): a missing id; an id or a text twice; a merge with a part or a result that is
+// no token (with its line); a token that no merge makes, unless it is added or looks special.
 Status finish_vocabulary(RawVocabulary raw, Vocabulary* vocabulary);
 
 // Texts to RawVocabulary; vocabulary_text.cpp.
