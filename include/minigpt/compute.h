@@ -70,8 +70,8 @@ const char* bit_exact_isa();
 // have the same `thread`.
 //
 // Every thread runs in round-to-nearest without flush-to-zero. Inside a task, run ops on a Compute
-// of one thread: on this Compute they would never return. Allocates nothing. A null task
-// does nothing.
+// of one thread: on this Compute they would never return. Allocates nothing. A null task does
+// nothing.
 using UnitTask = void (*)(void* context, size_t unit, size_t thread);
 void run_units(const Compute& compute, size_t n_units, UnitTask task, void* context);
 

@@ -70,9 +70,9 @@ public:
     //
     // Returns -1 if all logits are NaN, before create(), and for a null pointer. Otherwise NaN is
     // never picked. Minus infinity masks a token: it is picked only if there is no other number.
-    // Plus infinities share all the probability. A logit that the penalty would make
-    // infinite becomes the largest finite number. A token with less than 2^-44 times the best
-    // probability may count as impossible.
+    // Plus infinities share all the probability. A logit that the penalty would make infinite
+    // becomes the largest finite number. A token with less than 2^-44 times the best probability
+    // may count as impossible.
     //
     // Takes one draw a call, none if the choice is greedy. The time is proportional to n_vocab for
     // any logits and filters. Allocates nothing.

@@ -196,8 +196,8 @@ public:
     // 25 ms on one core.
     //
     // Until the call is complete, `rows` and `logits` must stay, and begin(), forward() and
-    // rewind() are refused. cancel() drops the rows that are not complete. Rows become part of
-    // their sequences max_rows at a time.
+    // rewind() are refused. cancel() ends the call. Rows become part of their sequences max_rows at
+    // a time; cancel() drops only those that are not part yet.
     //
     //     MINIGPT_TRY(session.begin(rows, n_rows, logits));
     //     for (bool more = true; more;) {
