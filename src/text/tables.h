@@ -37,7 +37,7 @@ struct TokenizerHeader {
 static_assert(sizeof(TokenizerHeader) == 96, "the header is part of the file format");
 
 constexpr uint32_t kNone = 0xffffffff;       // an empty slot, no token, no rank
-constexpr uint32_t kWholeWord = 0x80000000;  // in IndexSlot::id: the token is a word of its own
+constexpr uint32_t kWholeWord = 0x80000000;  // in IndexSlot::id: merging gives this token alone
 constexpr uint32_t kMaxProbes = 16;          // bounds a look-up in any table
 constexpr uint32_t kMinBits = 4;             // for the two hash tables
 constexpr uint32_t kMaxBits = 30;

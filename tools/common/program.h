@@ -11,7 +11,7 @@ namespace minigpt::tools {
 const std::string& program_name();
 void set_program_name(const std::string& path);
 
-// The name of convert next to this program; minigpt-convert if installed.
+// The name of the convert beside this program: "convert" in a build folder, else minigpt-convert.
 std::string convert_name();
 
 // All of main: sets up the signals, calls `body` with the words after the program's name, and

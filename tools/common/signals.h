@@ -10,8 +10,7 @@ namespace minigpt::tools {
 // Writing to a closed pipe, or past a file's size limit, becomes an error of write. Then open files
 // can be completed or removed first. If a mapped file is truncated while it is used (SIGBUS), the
 // program prints one line, which begins with `program`, and ends with status 1. A standard stream
-// that is closed stays closed: a file that is opened later does not get its number, and output to
-// the stream is lost.
+// that is closed stays closed: a file that is opened later gets neither its number nor its output.
 void take_signals(const std::string& program);
 
 // Ends the program silently, as the system does when a pipe is closed. Returns if the system has no
