@@ -78,5 +78,4 @@ std::string vocabulary_text(const Report& report);
 // Accepts "gelu_tanh", "gelu_erf" and transformers' names of them; nothing for other texts.
 std::optional<Activation> given_activation(const std::string& name);
 
-
 }  // namespace minigpt::convert
