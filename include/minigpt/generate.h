@@ -80,6 +80,7 @@ public:
 
 private:
     SamplerState* state_ = nullptr;
+    bool owned_ = false;
 };
 
 // Checks that all logits are finite. Finite weights can overflow, too. Costs little compared with
@@ -163,6 +164,7 @@ public:
 
 private:
     GeneratorState* state_ = nullptr;
+    bool owned_ = false;
 };
 
 }  // namespace minigpt

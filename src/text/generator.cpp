@@ -12,7 +12,6 @@ struct GeneratorState {
     Session* session;
     const Tokenizer* tokenizer;
     GenerateOptions options;
-    bool owned;  // this block was allocated here
     Sampler sampler;
     StopMatcher stops;
     Utf8Stream stream;
@@ -151,16 +150,17 @@ Status generator_bytes(const Session& session, const Tokenizer& tokenizer,
 
 Generator::~Generator() {
     // Whatever the state holds lies in its own block.
-    if (state_ != nullptr && state_->owned)
+    if (owned_)
         free(state_);
 }
 
-Generator::Generator(Generator&& other) noexcept : state_(other.state_) {
-    other.state_ = nullptr;
+Generator::Generator(Generator&& other) noexcept {
+    *this = std::move(other);
 }
 
 Generator& Generator::operator=(Generator&& other) noexcept {
     std::swap(state_, other.state_);
+    std::swap(owned_, other.owned_);
     return *this;
 }
 
@@ -172,11 +172,11 @@ Status Generator::create(Session& session, const Tokenizer& tokenizer,
     MINIGPT_TRY(generator_bytes(session, tokenizer, options, &bytes));
     MINIGPT_TRY(take_block("generator", bytes, options.memory_bytes, &memory, &owned));
     Generator old;
-    std::swap(state_, old.state_);
+    std::swap(*this, old);
+    owned_ = owned;
     Layouter layouter(memory);
     state_ = new (layouter.place<GeneratorState>(1)) GeneratorState();
     GeneratorState& s = *state_;
-    s.owned = owned;
     s.session = &session;
     s.tokenizer = &tokenizer;
     MINIGPT_TRY(s.plan(session, tokenizer, options));

@@ -17,7 +17,6 @@ namespace minigpt {
 struct SamplerState {
     SamplerOptions options;
     Random random;
-    bool owned;  // allocated here
     size_t n_vocab;
     int shift;        // a weight of 1 is the whole number 1 << shift
     float* values;    // [n_vocab]: logits, then the weights of those that are kept
@@ -288,16 +287,17 @@ Status sampler_bytes(const SamplerOptions& options, size_t n_vocab, size_t* byte
 }
 
 Sampler::~Sampler() {
-    if (state_ != nullptr && state_->owned)
+    if (owned_)
         free(state_);
 }
 
-Sampler::Sampler(Sampler&& other) noexcept : state_(other.state_) {
-    other.state_ = nullptr;
+Sampler::Sampler(Sampler&& other) noexcept {
+    *this = std::move(other);
 }
 
 Sampler& Sampler::operator=(Sampler&& other) noexcept {
     std::swap(state_, other.state_);
+    std::swap(owned_, other.owned_);
     return *this;
 }
 
@@ -308,11 +308,11 @@ Status Sampler::create(const SamplerOptions& options, size_t n_vocab, void* memo
     MINIGPT_TRY(sampler_bytes(options, n_vocab, &bytes));
     MINIGPT_TRY(take_block("sampler", bytes, memory_bytes, &memory, &owned));
     Sampler old;
-    std::swap(state_, old.state_);
+    std::swap(*this, old);
+    owned_ = owned;
     Layouter layouter(memory);
     state_ = new (layouter.place<SamplerState>(1)) SamplerState();
     state_->options = options;
-    state_->owned = owned;
     state_->n_vocab = n_vocab;
     state_->place(&layouter);
     // The sum of n_vocab weights stays under 2^63.
