@@ -146,6 +146,12 @@ void write_line(Output& out, const char* name, const std::string& value) {
     out.write(format("%-22s ", name) + value + "\n");
 }
 
+// The file's words may hold anything: they are shown as in JSON, where nothing is lost.
+std::string escaped(const char* text) {
+    std::string quoted = json_string(text);
+    return quoted.substr(1, quoted.size() - 2);
+}
+
 void write_config(Output& out, const Config& c) {
     const struct {
         const char* name;
@@ -177,10 +183,10 @@ void write_config(Output& out, const Config& c) {
 void write_text(Output& out, const Options& options, const Loaded& loaded) {
     const Model& model = loaded.model;
     const Config& config = model.config();
-    write_line(out, "model", printable(loaded.name));
+    write_line(out, "model", escaped(loaded.name.c_str()));
     write_line(out, "made from",
-               printable(model.source_format()) + " " + printable(model.source_name()));
-    write_line(out, "made by", printable(model.converter()));
+               escaped(model.source_format()) + " " + escaped(model.source_name()));
+    write_line(out, "made by", escaped(model.converter()));
     write_config(out, config);
     if (model.has_subnormals())
         write_line(out, "subnormal weights", "some; armv7 runs them on its scalar kernels");
