@@ -25,6 +25,14 @@ struct SourceTensor {
     bool is_quantized = false;  // numbers share scales in groups; read() returns the real numbers
 };
 
+// A tensor of one or two dimensions whose numbers, of its type, lie row by row at `data`.
+inline ArrayView row_major(const SourceTensor& tensor, const void* data) {
+    const size_t n = static_cast<size_t>(tensor.shape[0]);
+    return tensor.shape.size() == 1
+               ? ArrayView::vector(data, n, *tensor.type)
+               : ArrayView::matrix(data, n, static_cast<size_t>(tensor.shape[1]), *tensor.type);
+}
+
 // The configuration that a checkpoint states. A reader sets what the format states or implies, and
 // leaves the rest unset.
 struct SourceConfig {

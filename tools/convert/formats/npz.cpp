@@ -187,15 +187,10 @@ Status Npz::read(size_t index, Scratch* scratch, ArrayView* array) {
     unsigned char* data = scratch->data() + a.header_bytes;
     if (a.npy.descr == "<f8")
         narrow(data, (a.zip.n_bytes - a.header_bytes) / sizeof(double));
-    size_t n_rows = static_cast<size_t>(t.shape[0]);
-    if (t.shape.size() == 1) {
-        *array = ArrayView::vector(data, n_rows, *t.type);
-        return Status();
-    }
-    *array = ArrayView::matrix(data, n_rows, static_cast<size_t>(t.shape[1]), *t.type);
-    if (a.npy.is_fortran) {
+    *array = row_major(t, data);
+    if (a.npy.is_fortran && array->n_dims == 2) {
         array->row_stride = 1;
-        array->col_stride = n_rows;
+        array->col_stride = array->shape[0];
     }
     return Status();
 }

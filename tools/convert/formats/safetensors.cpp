@@ -51,13 +51,7 @@ Status Safetensors::read(size_t index, Scratch* scratch, ArrayView* array) {
     MINIGPT_TRY(scratch->reserve(tensor.n_bytes));
     Status status = file_.read(place.offset, scratch->data(), static_cast<size_t>(tensor.n_bytes));
     MINIGPT_TRY(within(name_of_path(path), within(shown(tensor.name), status)));
-    array->data = scratch->data();
-    array->type = *tensor.type;
-    array->n_dims = tensor.shape.size();
-    array->shape[0] = static_cast<size_t>(tensor.shape[0]);
-    array->shape[1] = array->n_dims == 2 ? static_cast<size_t>(tensor.shape[1]) : 1;
-    array->row_stride = array->shape[1];
-    array->col_stride = 1;
+    *array = row_major(tensor, scratch->data());
     return Status();
 }
 

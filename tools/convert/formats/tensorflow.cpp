@@ -247,13 +247,7 @@ Status TensorFlow::read(size_t index, Scratch* scratch, ArrayView* array) {
                              static_cast<unsigned long>(place.crc),
                              static_cast<unsigned long>(crc));
     }
-    array->data = scratch->data();
-    array->type = *tensor.type;
-    array->n_dims = tensor.shape.size();
-    array->shape[0] = static_cast<size_t>(tensor.shape[0]);
-    array->shape[1] = array->n_dims == 2 ? static_cast<size_t>(tensor.shape[1]) : 1;
-    array->row_stride = array->shape[1];
-    array->col_stride = 1;
+    *array = row_major(tensor, scratch->data());
     return Status();
 }
 
