@@ -423,6 +423,23 @@ TEST_CASE("kernels quantize: rows are int8 times their group's largest magnitude
     }
 }
 
+TEST_CASE("kernels quantize: a group of 2^-80 is quantized, one of less is zeros") {
+    const float least = std::ldexp(1.0f, -80);
+    test::for_each_table([&](const KernelTable& table) {
+        for (float largest : {least, -least, std::nextafter(least, 0.0f)}) {
+            const bool is_zero = std::fabs(largest) < least;
+            float x[32] = {}, scale;
+            x[7] = largest;
+            uint32_t y[kQuantizedBytes / 4];
+            table.quantize(y, x, 32, 1, 32);
+            const int8_t* q = reinterpret_cast<const int8_t*>(y);
+            memcpy(&scale, q + 32, 4);
+            CHECK(q[7] == (is_zero ? 0 : largest < 0 ? -127 : 127));
+            CHECK(scale == (is_zero ? 0 : least / 127));
+        }
+    });
+}
+
 TEST_CASE("kernels quantize: what is not finite makes every output of q4 NaN") {
     if (test::computed({ElementType::q4}).empty())
         return;

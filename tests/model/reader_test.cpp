@@ -1,6 +1,7 @@
 // Headers that are wrong by one field, with a right checksum.
 #include <doctest/doctest.h>
 
+#include "base/panel.h"
 #include "tests/model/sealed.h"
 
 using namespace minigpt;
@@ -109,6 +110,37 @@ TEST_CASE("reader: a tensor of no known type, and a version of no known format, 
         seal(typed);
         refused(typed.data(), typed.size(), "unknown element type");
     }
+}
+
+TEST_CASE("reader: a head of q4 is refused, though all else of it is right") {
+    Config config = odd_configs()[0].config;
+    config.tied = false;
+    WriterOptions options;
+    options.type = ElementType::q4;
+    Image image = make_image(config, random_arrays(config, 5), options);
+    // The head is the last tensor, so nothing behind it moves when it shrinks.
+    const size_t n_sections = get<uint32_t>(image, 76), n_tensors = get<uint32_t>(image, 80);
+    const size_t head = kSections + n_sections * kSectionBytes + (n_tensors - 1) * 96;
+    REQUIRE(strcmp(reinterpret_cast<const char*>(image.data() + head), "lm_head.weight") == 0);
+    REQUIRE(get<uint32_t>(image, head + 48) == static_cast<uint32_t>(ElementType::q8));
+    const uint64_t offset = get<uint64_t>(image, head + 72),
+                   bytes = get<uint64_t>(image, head + 80) / kQ8GroupBytes * kQ4GroupBytes;
+    put(image, head + 48, static_cast<uint32_t>(ElementType::q4));
+    put(image, head + 80, bytes);
+    const uint64_t file_bytes = (offset + bytes + 63) / 64 * 64;
+    put(image, 16, file_bytes);
+    seal(image);
+    refused(image.data(), static_cast<size_t>(file_bytes),
+            "lm_head.weight: element type is q4; expected another");
+}
+
+TEST_CASE("reader: a provenance of two texts is refused, whatever follows it") {
+    Image image = two_sections();
+    // "", "s", "": two of them end with the third byte, and a zero follows.
+    REQUIRE(get<uint64_t>(image, kSections + 16) == 4);
+    put(image, kSections + 16, uint64_t{3});
+    seal(image);
+    refused(image.data(), image.size(), "provenance: 2 texts; expected 3");
 }
 
 TEST_CASE("reader: a transfer in text mode is seen from the magic") {

@@ -432,6 +432,53 @@ TEST_CASE("generator: in the caller's memory it is the same and allocates nothin
     CHECK(g.create(f.session, f.tokenizer, o).code() == Code::bad_argument);
 }
 
+TEST_CASE("generator: the longest token after three bytes of a character fits in the memory") {
+    Vocabulary v;
+    v.add_bytes();
+    v.merge("\xf0", "\x9f");
+    const int32_t open = v.merge("\xf0\x9f", "\x98");
+    int32_t longest = -1;
+    std::string x = "x";
+    for (size_t n : {1, 2, 4, 8, 16, 16, 8, 4, 2}) {  // 62 in all
+        longest = v.merge(x, std::string(n, 'x'));
+        x += std::string(n, 'x');
+    }
+    v.eos = v.add_special("<|endoftext|>");
+    Tokenizer tokenizer;
+    REQUIRE(v.build(&tokenizer).ok());
+    REQUIRE(tokenizer.token(longest).size() == 62);
+    // A model that says one of the two at a time, each as likely as the other.
+    Config config = Fixture::config(64);
+    config.n_vocab = config.n_rows = static_cast<uint32_t>(tokenizer.n_tokens());
+    Arrays arrays = random_arrays(config, 7);
+    for (float& w : arrays["ln_f.weight"])
+        w = 0;
+    for (float& b : arrays["ln_f.bias"])
+        b = 0;
+    arrays["ln_f.bias"][0] = 10;
+    for (size_t id = 0; id < config.n_vocab; id++) {
+        bool is_said = id == static_cast<size_t>(open) || id == static_cast<size_t>(longest);
+        arrays["wte.weight"][id * config.n_embd] = is_said ? 10 : -10;
+    }
+    Image image = make_image(config, arrays);
+    Model model;
+    REQUIRE(model.open(image.data(), image.size()).ok());
+    Session session;
+    REQUIRE(session.create(model, SessionOptions()).ok());
+    GenerateOptions o = seeded(50);
+    size_t bytes = 0;
+    REQUIRE(generator_bytes(session, tokenizer, o, &bytes).ok());
+    Image memory(bytes + 64);
+    memset(memory.data(), 0x5a, memory.size());
+    o.memory = memory.data();
+    o.memory_bytes = bytes;
+    Result result = run(session, tokenizer, o, {0});
+    CHECK(result.text == decode(tokenizer, result.ids));
+    CHECK(result.text.find("\xf0\x9f\x98" + x) != std::string::npos);
+    for (size_t i = bytes; i < memory.size(); i++)
+        REQUIRE(memory.data()[i] == 0x5a);
+}
+
 TEST_CASE("generator: a second prompt has nothing of what the first held back") {
     Fixture f(64);
     Result all = run(f.session, f.tokenizer, seeded(40), some_ids(3));

@@ -173,6 +173,8 @@ TEST_CASE("sampler: top-p keeps the smallest set that reaches p, and at least on
     CHECK(drawn(o, {0, 0, 0, 0}) == std::set<int32_t>{0, 1});
     o.top_p = 0.25f;
     CHECK(drawn(o, {0, 0, 0, 0}) == std::set<int32_t>{0});
+    // The third token has 8e-14: the best falls short of a half by less than a unit of the shares.
+    CHECK(drawn({1, 1, 0, 0.5f}, {0, 0, -30.2f}) == std::set<int32_t>{0, 1});
     // Of the two best alone the best has 2/3.
     o.top_k = 2;
     o.top_p = 0.6f;

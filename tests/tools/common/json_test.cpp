@@ -115,5 +115,6 @@ TEST_CASE("text: what a file or a user gave stays on its line, without a termina
     CHECK(shown(std::string(80, 'x')) == std::string(80, 'x'));
     CHECK(shown(std::string(81, 'x')) == std::string(80, 'x') + "...");
     // No part of a character.
+    CHECK(shown(std::string(77, 'x') + "\U0001f600zz") == std::string(77, 'x') + "...");
     CHECK(shown(std::string(79, 'x') + "\u00e9y") == std::string(79, 'x') + "...");
 }

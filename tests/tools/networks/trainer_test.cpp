@@ -142,6 +142,24 @@ TEST_CASE("train: what is validated begins with the first token held back, of ei
     }
 }
 
+TEST_CASE("train: a window needs a token behind it to predict") {
+    Corpus corpus;
+    REQUIRE(make_corpus(repeated(kVerse, 5), 0.3, &corpus).ok());
+    Compute compute;
+    TrainConfig c = small_config();
+    // What is held back is three windows and not one token more.
+    corpus.n_train = corpus.ids.size() - 3 * c.n_ctx;
+    auto trainer = made(c, corpus, compute);
+    run(trainer.get(), 3);
+    double sum = 0;
+    for (size_t window : {0, 1}) {
+        size_t start = corpus.n_train + window * c.n_ctx;
+        sum += trainer->network().loss({corpus.ids.data(), &start, 1, c.n_ctx});
+    }
+    CHECK(trainer->validate(1000) ==
+          doctest::Approx(sum / static_cast<double>(2 * c.n_ctx)).epsilon(1e-12));
+}
+
 TEST_CASE("train: a verse is learnt by heart, and said again") {
     TrainConfig c = small_config();
     c.n_iters = 300, c.dropout = 0;
