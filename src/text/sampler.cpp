@@ -177,13 +177,13 @@ void keep_best(SamplerState* m, uint64_t target, ShareOf share_of) {
     });
 }
 
-// p of the total, rounded up; at least 1.
+// p of the total, rounded up: at least 1, as p is above 0.
 uint64_t part_of(uint64_t total, float p) {
     double part = static_cast<double>(total) * static_cast<double>(p);
     uint64_t whole = part < static_cast<double>(total) ? static_cast<uint64_t>(part) : total;
     if (static_cast<double>(whole) < part && whole < total)
         whole++;
-    return whole == 0 ? 1 : whole;
+    return whole;
 }
 
 // Unmarks values under the least of k groups' greatest: k values reach that.
